@@ -68,3 +68,88 @@ struct AccessLogTests {
         #expect(piped.errors == "replay: /dev/stdin: is no regular file, which an access log must be\n")
     }
 }
+
+@Suite("replay of a log with recorded prefetches and durations", .timeLimit(.minutes(20)))
+struct RecordedPrefetchTests {
+    let folder: TemporaryFolder
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        var configuration = AccessLog.Configuration()
+        configuration.bounds = .none
+        let log = AccessLog(path: folder.path + "/access.sqlite", configuration)
+        func access(_ key: String, _ outcome: RecordedAccess.Outcome, at time: Int64, _ duration: Int64? = nil) {
+            log.record(
+                key, cost: 100, outcome: outcome, user: "u", at: time * 1_000_000, duration: duration.map { $0 * 1_000 }
+            )
+        }
+        func prefetch(_ key: String, _ kind: RecordedEvent.Kind, at time: Int64, _ duration: Int64? = nil) {
+            log.record(
+                event: RecordedEvent(
+                    time: time * 1_000_000, kind: kind, key: key, user: "u", duration: duration.map { $0 * 1_000 },
+                    cost: kind == .prefetchArrival ? 100 : 0))
+        }
+        access("a", .network, at: 1, 200)
+        prefetch("b", .prefetchStart, at: 1)
+        prefetch("c", .prefetchStart, at: 1)
+        prefetch("b", .prefetchArrival, at: 2, 1_000)
+        access("b", .prefetched, at: 3)
+        access("c", .network, at: 4, 400)
+        prefetch("c", .prefetchArrival, at: 4, 3_000)
+        prefetch("d", .prefetchStart, at: 4)
+        prefetch("d", .prefetchEnd, at: 5)
+        prefetch("never", .prefetchStart, at: 5)
+        prefetch("never", .prefetchArrival, at: 6, 600)
+        access("d", .network, at: 7, 800)
+        access("a", .memory, at: 8)
+        try await log.close()
+        _ = try folder.file("t.csv", "time,key,user\n1,a,u\n2,b,u\n")
+    }
+
+    private func run(_ arguments: String) throws -> Outcome {
+        try Replay.run(
+            ["--only", "-p", "lru", "-c", "1000"] + arguments.split(separator: " ").map(String.init), in: folder)
+    }
+
+    @Test("What was recorded is repeated: one used, one late, one failed, one in vain", arguments: ["", " --per user"])
+    func repeated(mode: String) throws {
+        let outcome = try run("access.sqlite --prefetch recorded --format json" + mode)
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        let run = try #require(try outcome.runs().first)
+        #expect(run["hits"] as? Int == 2 && run["requests"] as? Int == 5)
+        let prefetch = try #require(run["prefetch"] as? [String: Any])
+        #expect(prefetch["fetched"] as? Int == 4 && prefetch["used"] as? Int == 1 && prefetch["late"] as? Int == 1)
+        #expect(prefetch["wasted_size"] as? Int == 200 && prefetch["hits_owed"] as? Int == 1)
+        // 200, 400, 600, 800, 1000 and 3000 ms: the lower of the two in the middle.
+        #expect(prefetch["latency"] as? String == "as recorded (median of 6: 600 ms)")
+        // b is measured with 1,000 ms and c with 400 and 3,000. They are misses without prefetching, as are a with 200 and d with 800.
+        #expect(prefetch["mean_latency_without"] as? Double == 480)
+    }
+
+    @Test("Durations of a log are the default, and give way to a stated latency")
+    func latency() throws {
+        func latency(_ arguments: String) throws -> String? {
+            let outcome = try run("access.sqlite --prefetch markov --format json " + arguments)
+            return (try outcome.runs().first?["prefetch"] as? [String: Any])?["latency"] as? String
+        }
+        for arguments in ["", "--fetch-latency measured", "--per user --fetch-latency measured --latency network=9"] {
+            #expect(try latency(arguments) == "as recorded (median of 6: 600 ms)")
+        }
+        #expect(try latency("--fetch-latency 2s") == "2 s")
+        #expect(try latency("--latency network=9")?.hasPrefix("9 ms") == true)
+        // Only what is among the requests that are read counts.
+        #expect(try latency("--limit 1") == "as recorded (median of 1: 200 ms)")
+    }
+
+    @Test(
+        "Where nothing was recorded, or not in this order, that is said in one sentence",
+        arguments: [
+            "t.csv --prefetch recorded", "t.csv --prefetch markov --fetch-latency measured",
+            "access.sqlite --prefetch recorded --skip 1", "access.sqlite --prefetch recorded --sort",
+            "access.sqlite --prefetch recorded --stream -c 1000B", "access.sqlite --prefetch recorded --shuffle 1",
+        ])
+    func refused(arguments: String) throws {
+        let outcome = try run(arguments)
+        #expect(outcome.code == 64 && outcome.errors.contains("access log"), "\(outcome.errors)")
+    }
+}
