@@ -141,6 +141,23 @@ struct RecordedPrefetchTests {
         #expect(try latency("--limit 1") == "as recorded (median of 1: 200 ms)")
     }
 
+    @Test("A policy that plans between requests does so when the app entered the background", arguments: [true, false])
+    func background(isRecorded: Bool) async throws {
+        var configuration = AccessLog.Configuration()
+        configuration.bounds = .none
+        let log = AccessLog(path: folder.path + "/background.sqlite", configuration)
+        for (second, key) in ["a", "a", "b", "c"].enumerated() {
+            log.record(key, cost: 100, outcome: .network, user: "u", at: Int64(second) * 1_000_000)
+        }
+        if isRecorded { log.record(event: RecordedEvent(time: 5_000_000, kind: .background, user: "u")) }
+        log.record("a", cost: 100, outcome: .network, user: "u", at: 60_000_000)
+        try await log.close()
+        let arguments = "background.sqlite --only -p lru -c 200 --per user --prefetch visit-refill --format json"
+        let outcome = try Replay.run(arguments.split(separator: " ").map(String.init), in: folder)
+        let run = try #require(try outcome.runs().first, "\(outcome.errors)")
+        #expect(run["hits"] as? Int == (isRecorded ? 2 : 1))
+    }
+
     @Test(
         "Where nothing was recorded, or not in this order, that is said in one sentence",
         arguments: [

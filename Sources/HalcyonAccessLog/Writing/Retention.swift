@@ -1,7 +1,9 @@
 import GRDB
 
-/// Keeps a log within its bounds, in steps of a few milliseconds each: the oldest accesses go with the events before the first that is
-/// left, then the names that nothing refers to any more, then the empty pages.
+/// Keeps a log within its bounds, in steps of a few milliseconds each.
+///
+/// The oldest accesses go first, and the events before the first access that is left. Then the names go that nothing refers to any
+/// more, and then the empty pages.
 struct Retention {
     /// The rows that a step deletes at most.
     static let stepRows = 4_096

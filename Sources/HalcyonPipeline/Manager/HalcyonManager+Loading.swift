@@ -180,8 +180,8 @@ extension HalcyonManager {
             originalData: await originalData(load))
     }
 
-    /// Looks an image up. What look-ups on disk have read is decoded in turns, and those of one file at the same time are one: the others find in memory
-    /// what the first has promoted, or get its picture.
+    /// Looks an image up. What look-ups on disk have read is decoded in turns. Simultaneous look-ups of one file are one: the others find
+    /// in memory what the first has promoted, or get its picture.
     private func cached(_ load: ImageLoad) async throws -> ImageCacheResult<Bitmap> {
         let (cache, options) = (load.options.cache, load.cacheOptions)
         let computed = load.computedKey

@@ -1,14 +1,19 @@
 import Foundation
 import HalcyonLearning
 
-/// What a ``VisitPlanner`` has learned over all users, beside the network of its ``PrefetchPlanner``: the network that estimates the
-/// next visit, how often its estimates came true, how often visits repeat objects, how their hits are spread, and which choices were better than the eviction policy's.
+/// What a ``VisitPlanner`` has learned over all users, beside the network of its ``PrefetchPlanner``.
+///
+/// It has the network that estimates the next visit, and how often its estimates came true. It has how often visits repeat objects and
+/// how their hits are spread, and which choices were better than those of the eviction policy.
 ///
 /// Statistics of single objects, categories and users are not included, because their numbers mean nothing elsewhere.
 ///
-/// A file is in the safetensors format. Its arrays are `network` and `gradients` (weights in the order of the network, and the root of
-/// the sum of each weight's squared gradients), `outcomes` (2 × bins of probability: predictions, and those that came true), `repeats`
-/// and `rest` (2 × steps of a visit's length) and `contests` (2 × 2: gains and losses, during visits and between them).
+/// A file is in the safetensors format. It has these arrays:
+///
+/// - `network` and `gradients`: the weights, and the root of the sum of each weight's squared gradients;
+/// - `outcomes`, 2 × bins of probability: the predictions, and those that came true;
+/// - `repeats` and `rest`, 2 × steps of a visit's length;
+/// - `contests`, 2 × 2: gains and losses, during visits and between them.
 public struct PretrainedVisits: Sendable, Equatable {
     /// The file version that this release writes, and the only one that it reads. It is raised when the inputs of the network change.
     public static let formatVersion = 1

@@ -52,8 +52,8 @@ public final class VisitPlanner: PrefetchPolicy {
 
     /// Creates a policy that has learned nothing.
     ///
-    /// - Parameter withinVisits: the planner for the rest of a visit, created with the same context, such as one that continues with a
-    ///   trained network; by default one that has learned nothing.
+    /// - Parameter withinVisits: the planner for the rest of a visit, created with the same context. It may continue with a trained
+    ///   network; by default it has learned nothing.
     public init(
         _ parameters: VisitPlannerParameters = VisitPlannerParameters(), context: PrefetchContext,
         withinVisits: PrefetchPlanner? = nil

@@ -24,6 +24,9 @@ struct PrefetchLane {
     private let cachesPerUser: Bool
     /// The timers of a policy that plans between requests.
     private let timers: VisitTimers
+    /// The recorded moments that no timer gives: the app entered the background, or a condition ended. And the number of those past.
+    private let moments: [TraceRecording.Event]
+    private var momentsPast = 0
     /// The recorded events that are repeated, and the number of those that were.
     private let recorded: [TraceRecording.Event]
     private var repeated = 0
@@ -47,7 +50,10 @@ struct PrefetchLane {
         objects = ObjectInfo(trace)
         let (latency, unit) = (options.latency, facts.sizeUnit == .bytes ? facts.unit.size : 0)
         self.latency = { latency.latency(ofObject: $0, bytes: $1 &* unit) }
-        recorded = options.isRecorded ? trace?.recording?.events ?? [] : []
+        let events = trace?.recording?.events ?? []
+        recorded = options.isRecorded ? events : []
+        moments =
+            policy.plansBetweenRequests ? events.filter { $0.kind == .background || $0.kind == .connected } : []
     }
 
     /// Adds a cache.
@@ -68,7 +74,7 @@ struct PrefetchLane {
         _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
     ) -> AccessOutcome {
         if policy.plansBetweenRequests {
-            while let moment = timers.next(by: request.time) { plan(at: moment, isCounted: isCounted) }
+            while let moment = nextMoment(by: request.time) { plan(at: moment, isCounted: isCounted) }
             timers.note(request.user, at: request.time)
         }
         while repeated < recorded.count, recorded[repeated].position <= requests {
@@ -97,6 +103,16 @@ struct PrefetchLane {
         let number = cachesPerUser ? Int(event.user) : 0
         guard number < caches.count, let cache = caches[number] else { return }
         cache.apply(event, isCounted: isCounted, counts: &counts, policy: policy)
+    }
+
+    /// Returns the next moment before a request at a time, recorded or due; `nil` if there is none.
+    private mutating func nextMoment(by time: Int64) -> PlanningMoment? {
+        guard momentsPast < moments.count, moments[momentsPast].position <= requests,
+            moments[momentsPast].time <= min(time, timers.nextTime ?? .max)
+        else { return timers.next(by: time) }
+        let event = moments[momentsPast]
+        momentsPast += 1
+        return PlanningMoment(event.kind == .background ? .background : .connected, user: event.user, time: event.time)
     }
 
     private mutating func plan(at moment: PlanningMoment, isCounted: Bool) {

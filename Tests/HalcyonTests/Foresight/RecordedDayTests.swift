@@ -61,13 +61,13 @@ struct RecordedDayTests {
         private func plan(where isDone: @escaping (PrefetchPredictionStatistics) -> Bool) async {
             let predictive = predictive
             settling.append(Task { await predictive.settle() })
-            while await !isDone(predictive.statistics) { await Task.yield() }
+            while !Task.isCancelled, await !isDone(predictive.statistics) { await Task.yield() }
             await begun()
         }
 
         /// Returns when every fetch that was begun is with the transport.
         private func begun() async {
-            while true {
+            while !Task.isCancelled {
                 let now = await predictive.statistics
                 if now.begun - now.fetched - now.failed - now.cancelled == transport.waiting.count { return }
                 await Task.yield()
@@ -78,7 +78,9 @@ struct RecordedDayTests {
         private func end(_ name: String, isGood: Bool) async throws {
             let before = await predictive.statistics
             if isGood { transport.answer(name, sample.file) } else { transport.answer(name, Data(), status: 404) }
-            while await predictive.statistics.fetched + predictive.statistics.failed == before.fetched + before.failed {
+            while !Task.isCancelled,
+                await predictive.statistics.fetched + predictive.statistics.failed == before.fetched + before.failed
+            {
                 await Task.yield()
             }
             await begun()
