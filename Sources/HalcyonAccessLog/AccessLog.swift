@@ -76,7 +76,7 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Whether accesses are recorded. Switched off, ``record(_:cost:categories:outcome:user:at:)`` does nothing; what was recorded
+    /// Whether accesses are recorded. Switched off, ``record(_:cost:categories:outcome:user:at:duration:)`` does nothing; what was recorded
     /// before stays.
     public var isRecording: Bool {
         get { buffer.isRecording }
