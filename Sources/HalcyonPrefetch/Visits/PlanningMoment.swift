@@ -5,8 +5,8 @@ import HalcyonSupport
 /// What is fetched at a moment has until the user's next request to arrive. A moment comes without knowledge of what follows it: the
 /// end of a visit is noticed when the idle time is over, whether or not the user ever returns.
 ///
-/// A replay has the moments of ``VisitTimers``. A live cache has all. A short pause within a visit is no moment: the plan after its last
-/// request, ``PrefetchPolicy/plan(after:outlook:into:)``, is for it.
+/// A replay has the ends of visits and the starts of days, and the others if a log recorded them. A live cache has all. A short pause
+/// within a visit is no moment: the plan after its last request, ``PrefetchPolicy/plan(after:outlook:into:)``, is for it.
 public struct PlanningMoment: Sendable, Equatable {
     /// The occasion of a moment.
     public enum Occasion: String, Sendable, Codable, CaseIterable {
