@@ -35,7 +35,7 @@ public struct Trace: Sendable {
     /// The size of every request in ``sizeUnit`` if all sizes are equal and not 0; otherwise `nil`.
     public let uniformSize: UInt64?
     /// The names of objects, categories and users that ``LoadOptions/names`` requested.
-    public private(set) var names: TraceNames
+    public let names: TraceNames
     /// The observations that the reader made.
     public let report: LoadReport
     /// What a log recorded beside its accesses, if ``LoadOptions/recording`` requested it. A part of a trace, or one that was changed,
@@ -113,12 +113,6 @@ public struct Trace: Sendable {
     /// Returns the user of request `index`, or ``noUser``. O(1).
     public func user(ofRequest index: Int) -> UInt32 {
         users.isEmpty ? Trace.noUser : users[index]
-    }
-
-    /// Drops the names that were not asked for.
-    mutating func keepNames(_ kinds: NameKinds) {
-        if !kinds.contains(.keys) { names.keys = StringTable() }
-        if !kinds.contains(.users) { names.users = StringTable() }
     }
 
     /// The sum of the sizes of all distinct objects (the working set of the whole trace), in ``sizeUnit``. O(objects).

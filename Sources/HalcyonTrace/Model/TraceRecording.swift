@@ -29,19 +29,10 @@ public struct TraceRecording: Sendable {
 
     /// Reads what belongs to a trace of a log. O(rows of the log).
     ///
-    /// - Parameter trace: the first accesses of the log, in its order, with their keys and users.
+    /// - Parameter trace: the first accesses of the log, in its order.
     init(ofLog path: String, for trace: Trace) throws(AccessLogError) {
         var objects: [String: UInt32] = [:]
-        for object in 0..<UInt32(trace.objectCount) { objects[trace.names.keys[object]] = object }
         var users: [String: UInt32] = [:]
-        if trace.names.users.count > 0 {
-            for user in 0..<UInt32(trace.userCount) { users[trace.names.users[user]] = user }
-        }
-        func object(_ key: String) -> UInt32 {
-            let known = objects[key] ?? UInt32(clamping: objects.count)
-            objects[key] = known
-            return known
-        }
         let reader = try AccessLogReader(path: path, limit: trace.count)
         var durations: [UInt32: [Int64]] = [:]
         /// Whether each access was fetched for.
@@ -50,15 +41,22 @@ public struct TraceRecording: Sendable {
             let batch = try reader.next()
             if batch.isEmpty { break }
             for access in batch {
-                if let duration = access.duration {
-                    durations[trace.entries[isFetched.count], default: []].append(duration)
+                let (object, user) = (trace.entries[isFetched.count], trace.user(ofRequest: isFetched.count))
+                guard objects.updateValue(object, forKey: access.key) ?? object == object else {
+                    throw AccessLogError(path, .locked, "was changed while it was read; read it again")
                 }
+                if let name = access.user { users[name] = user }
+                if let duration = access.duration { durations[object, default: []].append(duration) }
                 isFetched.append(access.outcome == .network)
             }
         }
         var events: [Event] = []
         for event in try reader.events() {
-            let object = event.key.map(object) ?? .max
+            var object = UInt32.max
+            if let key = event.key {
+                object = objects[key] ?? UInt32(clamping: objects.count)
+                objects[key] = object
+            }
             if event.kind == .prefetchArrival, let duration = event.duration {
                 durations[object, default: []].append(duration)
             }

@@ -19,12 +19,6 @@ extension Trace {
     ///   - for 2³² − 1 or more distinct keys, category fields or users;
     ///   - if no request is left.
     public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
-        let wanted = options
-        var options = options
-        let isRecorded =
-            wanted.recording && (wanted.format ?? TraceFormat(path: path)) == .accessLog && !wanted.sort
-            && wanted.skip == 0
-        if isRecorded { options.names.formUnion([.keys, .users]) }
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
         let present = opening.parser.present
@@ -41,11 +35,11 @@ extension Trace {
         assembler.report.preset = options.preset
         assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
         var trace = try assembler.trace()
-        if isRecorded {
+        let isLog = options.preset == nil && (options.format ?? TraceFormat(path: path)) == .accessLog
+        if options.recording, isLog, !options.sort, options.skip == 0 {
             do throws(AccessLogError) { trace.recording = try TraceRecording(ofLog: path, for: trace) } catch {
                 throw TraceError(error)
             }
-            trace.keepNames(wanted.names)
         }
         return trace
     }
