@@ -109,8 +109,9 @@ extension NetworkError: CustomStringConvertible {
 }
 
 extension Error {
-    /// Whether a stale entry may be used in place of this error, within its time for that: the server answered 500, 502, 503 or 504, or
-    /// could not be reached (RFC 5861, 4; RFC 9111, 4.2.4), also because of Low Data Mode.
+    /// Whether a stale entry may be used in place of this error, within its time for that (RFC 5861, 4; RFC 9111, 4.2.4).
+    ///
+    /// It may if the server answered 500, 502, 503 or 504, or could not be reached, also because of Low Data Mode.
     package var allowsStale: Bool {
         switch self as? NetworkError {
         case .invalidStatusCode(let head): [500, 502, 503, 504].contains(head.status)

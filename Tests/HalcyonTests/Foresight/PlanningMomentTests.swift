@@ -124,7 +124,7 @@ struct PlanningMomentTests: PredictiveTests {
         let fixture = try fixture(transport, triggers: [trigger])
         let predictive = fixture.manager.startPredicting(moments())
         predictive.announce(["a", "b", "c", "d"].map { resource($0) })
-        // Nobody was there yet.
+        // There was no request yet.
         await trigger.enterBackground()
         #expect(notes.take() == [])
         _ = try await fixture.manager.image(for: resource("a"))
@@ -239,7 +239,7 @@ struct PlanningMomentTests: PredictiveTests {
             #expect(heard.prefix(3) == ["miss 0 by 0", "hit 0 by 0", "hit 0 by 0"])
             heard.removeFirst(3)
             if isEndPlanned {
-                // What was planned is told for the policy to learn from, and nothing is proposed.
+                // What was planned is passed to the policy to learn from, and nothing is proposed.
                 #expect(heard == ["visitEnd of 0 at \(Int(Self.noon) + 1_830), limit 0: []"])
             } else if round == 0 {
                 #expect(heard == ["dayStart of 0 at \(Int(after)), limit 3: [1, 2, 3]"])
