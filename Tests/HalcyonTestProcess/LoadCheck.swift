@@ -19,9 +19,9 @@ struct LoadCheck {
         try check(reopenedDisk, "the reopened cache's disk")
         let lookUps = ([run.cache] + run.reopened.all).map(\.statistics.lookUps)
         same(lookUps.reduce(0) { $0 + $1.none }, tallies.misses, "look-ups in vain")
-        let told = run.log.statistics.recorded + overload
+        let received = run.log.statistics.recorded + overload
         let hits = lookUps.reduce(0) { $0 + $1.memory + $1.disk }
-        same(told, tallies.records + hits, "accesses that the log was told of")
+        same(received, tallies.records + hits, "accesses and events that the log received")
         try checkLog()
     }
 
@@ -66,7 +66,7 @@ struct LoadCheck {
         let statistics = log.statistics
         same(
             statistics.recorded, statistics.written + statistics.lostCount - overload + statistics.deletedUnwritten,
-            "accesses written, lost or deleted")
+            "accesses and events written, lost or deleted")
         let reader = try AccessLogReader(path: log.path)
         var read = 0
         while case let batch = try reader.next(), !batch.isEmpty { read += batch.count }

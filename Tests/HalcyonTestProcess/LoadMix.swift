@@ -14,7 +14,7 @@ final class LoadTallies: Sendable {
     let pending = DispatchGroup()
 
     var steps: Int { stepCount.load(ordering: .relaxed) }
-    /// The accesses that the log was told of by others than look-ups.
+    /// The accesses and events that the log received from others than look-ups.
     var records: Int { recordCount.load(ordering: .relaxed) }
     /// The look-ups in the image cache that found nothing.
     var misses: Int { missCount.load(ordering: .relaxed) }
@@ -155,7 +155,8 @@ struct LoadMix {
             tallies.pending.enter()
             cache.removeImage(forKey: key) { tallies.pending.leave() }
         case 11...20:
-            if !options.isPrefetch { tallies.record() }
+            // A prefetch is no access, but an event of the log.
+            tallies.record()
             tallies.pending.enter()
             cache.store(value(key), forKey: key, options: options) { result in
                 Self.check(result, mayBeClosed)
