@@ -116,7 +116,7 @@ actor Forecaster {
     }
 
     /// Plans at the moments that are due, and starts fetches. Of several moments of a user, which can be due after a restart or while the
-    /// device slept, only the last has a plan.
+    /// process slept, only the last has a plan.
     func planAtMoments() {
         guard policy.plansBetweenRequests, !isStopped else { return }
         let now = environment.now()

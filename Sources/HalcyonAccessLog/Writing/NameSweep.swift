@@ -1,7 +1,8 @@
 import GRDB
 
-/// Removes the names that no access or event refers to, step by step: first all rows are gone through and what they refer to is
-/// marked, then names that are not marked go.
+/// Removes the names that no access or event refers to, step by step.
+///
+/// First all rows are gone through, and what they refer to is marked. Then the names go that are not marked.
 ///
 /// An index from names to accesses would tell at once, and cost every access a write at a random place. Rows added in the
 /// meantime are marked at the start of each step, in its own transaction; numbers of names are forgotten when a sweep

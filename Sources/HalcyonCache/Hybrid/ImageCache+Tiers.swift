@@ -50,17 +50,17 @@ extension ImageCache {
                 RecordedEvent(
                     time: clock.now, kind: .prefetchArrival, key: computed, user: context.user,
                     duration: options.fetchDuration, cost: value.cacheCost))
-        }
-        if !options.isPrefetch {
+            if toMemory || toDisk {
+                prefetches.mark(
+                    computed, inMemory: toMemory,
+                    fileName: toDisk ? fileName(computed, forcedExtension: options.forcedExtension) : nil)
+                if !toMemory { memoryStorage.notePrefetch(forKey: computed) }
+            }
+        } else {
             prefetches.take(computed)
             record(computed, cost: value.cacheCost, options, .network)
             // Another load that shares the value has stored it.
             isJoined = !toMemory && memoryStorage.joined(forKey: computed, context: options.context)
-        } else if toMemory || toDisk {
-            prefetches.mark(
-                computed, inMemory: toMemory,
-                fileName: toDisk ? fileName(computed, forcedExtension: options.forcedExtension) : nil)
-            if !toMemory { memoryStorage.notePrefetch(forKey: computed) }
         }
         guard toMemory || toDisk else {
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))

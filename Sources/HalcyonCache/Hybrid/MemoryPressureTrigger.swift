@@ -82,8 +82,9 @@ import HalcyonSupport
             return sources
         }
 
-        /// Returns the bytes of a group that the kernel cannot free at once: those of a file of used bytes without the
-        /// inactive file pages that `memory.stat` beside it states; `nil` if the file cannot be read.
+        /// Returns the bytes of a group that the kernel cannot free at once; `nil` if the file cannot be read.
+        ///
+        /// They are the used bytes of a file, without the inactive file pages that `memory.stat` beside it states.
         static func used(current: String) -> Int? {
             let text = (try? String(contentsOfFile: current, encoding: .utf8)) ?? ""
             guard let used = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else { return nil }
