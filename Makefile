@@ -167,7 +167,7 @@ test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis policies peers
 PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md \
     Experiments/peers.md
-PICTURE := --picture Experiments/results/overview.svg
+PICTURES := --pictures Experiments/results
 LAB := $(LAB_VENV)/bin/python -m lab
 
 # The suites read the traces that HALCYON_TRACES names. Stored cells are not run again; an interrupted run goes on. First it says
@@ -178,13 +178,13 @@ evidence: release $(LAB_VENV)/ready
 	    $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite --dry-run | tail -n 1 || exit 1; done
 	@for suite in $(EVIDENCE); do \
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
-	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
+	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
 # The same in five minutes: the tables against the stored results, all cells of an app's tiers on the bundled traces run again, and
 # where HALCYON_TRACES names the traces three cells of each suite, drawn by the day. Fails if one byte differs.
 RERUN = $(LAB) rerun Experiments/suites/$(1).yml Experiments/results/$(1) --replay $(REPLAY) --seed $$(date +%j)
 check-evidence: release $(LAB_VENV)/ready
-	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURE)
+	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURES)
 	@$(call RERUN,kingfisher) --trace shop --trace feed --cells 100
 	@$(call RERUN,bytes) --trace feed --cells 5
 	@$(call RERUN,peers) --trace shop --trace feed --trace feed_objects --cells 5
@@ -206,7 +206,7 @@ check-peers: $(LAB_VENV)/peers
 # The frozen suite: clones four public repositories (0.8 GB), writes their histories as traces, and runs what is not stored.
 confirmatory: release $(LAB_VENV)/ready
 	@$(PYTHON) Experiments/confirmatory.py --replay $(REPLAY)
-	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURE)
+	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
 # Of one suite: make report RESULTS=Experiments/results/policies. RUN=FILES: results of 'replay run' or 'replay explain' with
 # --format json, for the calibration. Without Chromium there is no picture, which is an error under HALCYON_STRICT=1 only.

@@ -4,8 +4,13 @@ import HalcyonSupport
 // The platforms whose default transport this is: see Package.swift.
 #if HALCYON_CURL
     extension ImageDownloader {
-        /// The default downloader, whose transport is ``CurlTransport/shared``.
-        public static let `default` = ImageDownloader(name: "default")
+        /// The default downloader. By default one whose transport is ``CurlTransport/shared``, created when this is first read.
+        ///
+        /// Set it when the app starts, to configure it; those who have read it before keep the downloader that they have.
+        public static var `default`: ImageDownloader {
+            get { defaultDownloader.value { ImageDownloader(name: "default") } }
+            set { defaultDownloader.set(newValue) }
+        }
 
         /// Creates a downloader whose transport is ``CurlTransport/shared``.
         ///
@@ -18,4 +23,6 @@ import HalcyonSupport
             self.init(name: name, configuration: configuration, transport: CurlTransport.shared, clock: clock)
         }
     }
+
+    private let defaultDownloader = SettableDefault<ImageDownloader>()
 #endif

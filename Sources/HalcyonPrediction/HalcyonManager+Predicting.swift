@@ -31,12 +31,12 @@ extension HalcyonManager {
             },
             room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
             roomOnDisk: { [weak cache] in cache?.diskStorage?.roomInFiles },
-            evictNext: { [weak cache] in cache?.evictNext($0, forcedExtension: forcedExtension) },
-            reconsider: { [weak cache] in cache?.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
+            evictNext: { [weak cache] in cache?.tiers.evictNext($0, forcedExtension: forcedExtension) },
+            reconsider: { [weak cache] in cache?.tiers.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
             fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
             folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
-            now: { [clock = cache.clock] in clock.now },
-            record: { [weak cache] in cache?.recorded($0) },
+            now: { [clock = cache.tiers.clock] in clock.now },
+            record: { [weak cache] in cache?.tiers.recorded($0) },
             fetch: { [weak self] resource, options in
                 guard let self else { return .noManager }
                 do {
@@ -48,8 +48,8 @@ extension HalcyonManager {
             })
         return cache.observation.start { ending, conditions in
             let prefetcher = PredictivePrefetcher(
-                prediction, environment, options: defaultOptions, clock: cache.clock, after: ending,
-                settleCache: { [weak cache] in await cache?.settleDisk() })
+                prediction, environment, options: defaultOptions, clock: cache.tiers.clock, after: ending,
+                settleCache: { [weak cache] in await cache?.tiers.settleDisk() })
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
             }
@@ -136,7 +136,7 @@ extension HalcyonManager {
         for cache in caches {
             let file = (cache.diskStorage?.files.folder.hidden).map(KeptAccessesFile.init)
             do {
-                try await cache.forget(user: user) {
+                try await cache.tiers.forget(user: user) {
                     guard let file else { return }
                     try await CallbackQueue.dispatch(.global(qos: .utility)).result { try file.forget(user: user) }
                 }

@@ -24,6 +24,13 @@ public enum CallbackQueue: Sendable {
         case .custom(let execute): execute(block)
         }
     }
+
+    /// Returns the result of a block that may take long and is executed on the queue.
+    package func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            execute { continuation.resume(with: Result(catching: block)) }
+        }
+    }
 }
 
 /// The main queue, which on Linux need not run on the main thread.

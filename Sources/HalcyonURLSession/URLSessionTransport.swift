@@ -69,8 +69,13 @@ public final class URLSessionTransport: Transport {
 // The platforms whose default transport this is: see Package.swift.
 #if !HALCYON_CURL
     extension ImageDownloader {
-        /// The default downloader, whose transport is ``URLSessionTransport/shared``.
-        public static let `default` = ImageDownloader(name: "default")
+        /// The default downloader. By default one whose transport is ``URLSessionTransport/shared``, created when this is first read.
+        ///
+        /// Set it when the app starts, to configure it; those who have read it before keep the downloader that they have.
+        public static var `default`: ImageDownloader {
+            get { defaultDownloader.value { ImageDownloader(name: "default") } }
+            set { defaultDownloader.set(newValue) }
+        }
 
         /// Creates a downloader whose transport is ``URLSessionTransport/shared``.
         ///
@@ -83,6 +88,8 @@ public final class URLSessionTransport: Transport {
             self.init(name: name, configuration: configuration, transport: URLSessionTransport.shared, clock: clock)
         }
     }
+
+    private let defaultDownloader = SettableDefault<ImageDownloader>()
 #endif
 
 /// The transfer as the caller of `start` sees it.

@@ -13,6 +13,7 @@ from statistics import mean
 import pytest
 
 from lab.errors import ResultsError
+from lab.frontier import PRICES, frontier, points
 from lab.overview import overview
 
 EXPERIMENTS = Path(__file__).parents[2]
@@ -32,9 +33,30 @@ def test_picture_has_the_means_of_the_cells() -> None:
     assert "globo_news" in texts and len(list(picture.iter(f"{SVG}circle"))) == 7 + 2 * 5
 
 
+def test_frontier_has_the_precision_and_coverage_of_the_cells() -> None:
+    own: dict[str, dict[str, int]] = {}
+    for path in (EXPERIMENTS / "results/visits/cells").glob("*.json"):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        run, prefetch = cell["identity"], cell["identity"].get("prefetch", {})
+        place = (cell["trace"]["name"], run["mode"], run["capacity"], run["seed"], run["labels"])
+        if place != ("completejourney", "per_user", "60", 1, "given") or prefetch.get("latency_us", 1_000_000) != 1_000_000:
+            continue
+        if prefetch.get("policy") in (None, "visit-refill") and prefetch.get("budget", "2/request") == "2/request":
+            own[prefetch.get("policy", "none")] = cell["counts"]
+    drawn = points(EXPERIMENTS / "results")
+    refill = next(point for point in drawn["completejourney"] if point.name == "visit-refill")
+    assert refill.precision == pytest.approx(100 * own["visit-refill"]["prefetches_used"] / own["visit-refill"]["prefetched"])
+    missed = own["none"]["requests"] - own["none"]["hits"]
+    assert refill.coverage == pytest.approx(100 * (own["visit-refill"]["hits"] - own["none"]["hits"]) / missed)
+    picture = ElementTree.fromstring(frontier(EXPERIMENTS / "results"))
+    assert len(drawn) == 5 and all(len([one for one in of if "price" in one.name]) == len(PRICES) for of in drawn.values())
+    assert len(list(picture.iter(f"{SVG}circle"))) == sum(len(of) for of in drawn.values())
+
+
 def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError):
-        overview(tmp_path)
+    for draw in (overview, frontier):
+        with pytest.raises(ResultsError):
+            draw(tmp_path)
 
 
 def test_confirmatory_suite_is_the_frozen_one() -> None:

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// A type that converts the values of an ``ImageCache`` to bytes and back. Several threads may call it at once. No
 /// lock is held during a call.
@@ -14,10 +15,15 @@ public protocol CacheSerializer<Value>: Sendable {
     /// Whether ``data(with:original:)`` returns the original bytes for an unchanged value, so that they can be read
     /// from disk again. The default is `false`.
     var keepsOriginalData: Bool { get }
+    /// The queue on which look-ups call ``value(with:)`` once they have read a file, so that it can bound how many values are made at
+    /// the same time. The default is `nil`: on the thread that has read the file. Look-ups with
+    /// ``CacheOptions/loadDiskFileSynchronously`` call it on the caller's thread.
+    var decodingQueue: CallbackQueue? { get }
 }
 
 extension CacheSerializer {
     public var keepsOriginalData: Bool { false }
+    public var decodingQueue: CallbackQueue? { nil }
 }
 
 /// A serializer of values that convert themselves to bytes.
@@ -28,6 +34,7 @@ public struct TransformingSerializer<Value: DataTransformable & Sendable>: Cache
     /// Returns the bytes that the value chooses; see ``DataTransformable/toData(original:)``.
     public func data(with value: Value, original: Data?) -> Data? { try? value.toData(original: original) }
     public var keepsOriginalData: Bool { Value.keepsOriginalData }
+    public var decodingQueue: CallbackQueue? { Value.decodingQueue }
     /// Returns the value of some bytes; `nil` if they are not a value.
     public func value(with data: Data) -> Value? { try? Value.fromData(data) }
 }
@@ -43,11 +50,14 @@ public protocol DataTransformable {
     func toData(original: Data?) throws -> Data
     /// Whether ``toData(original:)`` returns the original bytes for an unchanged value. The default is `false`.
     static var keepsOriginalData: Bool { get }
+    /// The queue on which ``fromData(_:)`` is called; see ``CacheSerializer/decodingQueue``. The default is `nil`.
+    static var decodingQueue: CallbackQueue? { get }
 }
 
 extension DataTransformable {
     public func toData(original: Data?) throws -> Data { try toData() }
     public static var keepsOriginalData: Bool { false }
+    public static var decodingQueue: CallbackQueue? { nil }
 }
 
 extension Data: DataTransformable {

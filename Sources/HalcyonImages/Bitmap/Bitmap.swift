@@ -131,3 +131,72 @@ enum Alpha {
         }
     }
 }
+
+/// A width and a height in pixels.
+public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+    /// The width, in pixels.
+    public var width: Int
+    /// The height, in pixels.
+    public var height: Int
+
+    /// Creates a size. Only a size with two positive sides is that of a picture.
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+
+    /// The number of pixels; `Int.max` if it overflows.
+    public var pixelCount: Int {
+        let (count, overflow) = width.multipliedReportingOverflow(by: height)
+        return overflow ? .max : count
+    }
+
+    /// The size with width and height exchanged.
+    public var transposed: PixelSize { PixelSize(width: height, height: width) }
+
+    /// `width x height`, as in `640x480`.
+    public var description: String { "\(width)x\(height)" }
+
+    /// Throws unless a processor can make a picture of this size: sides are 1 to 1,000,000, and at most 2^28 pixels take 1 GiB.
+    func checkPossible() throws(ImageError) {
+        let sides = 1...1_000_000
+        guard sides.contains(width), sides.contains(height), pixelCount <= 1 << 28 else { throw .invalidSize(self) }
+    }
+}
+
+/// The allocation of the bytes of new pictures, which processors and decoders write by address.
+///
+/// Processors work on raw rows for speed, by these rules:
+///
+/// - A pointer never leaves the closure that receives it.
+/// - Sizes come from a ``Bitmap``, whose initializers guarantee `width * height * 4` bytes.
+/// - Every byte of a new picture is written.
+package enum PixelMemory {
+    /// Returns the bytes of a new picture. `fill` must write all of them.
+    package static func make(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
+        let count = size.pixelCount * 4
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
+            initialized = count
+        }
+    }
+
+    /// Returns the bytes of a new picture. If `fill` throws, its bytes are discarded.
+    package static func attempt(
+        _ size: PixelSize, _ fill: (UnsafeMutablePointer<UInt8>) throws(ImageError) -> Void
+    ) throws(ImageError) -> [UInt8] {
+        let count = size.pixelCount * 4
+        var failure: ImageError?
+        let pixels = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            guard let base = buffer.baseAddress else { return }
+            do throws(ImageError) {
+                try fill(base)
+                initialized = count
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return pixels
+    }
+}

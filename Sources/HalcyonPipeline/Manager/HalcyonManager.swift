@@ -3,7 +3,7 @@ import HalcyonCache
 import HalcyonCodecs
 import HalcyonImages
 import HalcyonNetworking
-import Synchronization
+import HalcyonSupport
 
 /// Loads images: from the cache if it has them, else from their sources, processed and cached.
 ///
@@ -20,7 +20,7 @@ import Synchronization
 /// cancelled load ends with a `CancellationError` at once; a transfer stops with the last load that waits for it. With callbacks in
 /// place of `await`: ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
 public final class HalcyonManager: Sendable {
-    private static let sharedManager = Mutex<HalcyonManager?>(nil)
+    private static let sharedManager = SettableDefault<HalcyonManager>()
 
     /// The manager that is used where none is given: by default over `ImageCache.default` and `ImageDownloader.default`, made when it
     /// is first read.
@@ -28,17 +28,8 @@ public final class HalcyonManager: Sendable {
     /// Set it when the app starts, to configure it; those who have read it before keep the manager that they have. Reading takes a
     /// lock: keep the manager where every nanosecond of a hit counts.
     public static var shared: HalcyonManager {
-        get {
-            if let manager = sharedManager.withLock({ $0 }) { return manager }
-            // Not within the lock, because the caches are opened.
-            let made = HalcyonManager()
-            return sharedManager.withLock { shared in
-                let manager = shared ?? made
-                shared = manager
-                return manager
-            }
-        }
-        set { sharedManager.withLock { $0 = newValue } }
+        get { sharedManager.value { HalcyonManager() } }
+        set { sharedManager.set(newValue) }
     }
 
     /// The cache of images.
@@ -57,16 +48,7 @@ public final class HalcyonManager: Sendable {
     public let decodeLimiter: DecodeLimiter
     /// The observers of loads.
     package let loadObservers = LoadObservers()
-    /// Merges loads from providers.
-    let providers = ProviderMerger()
-    /// The entries that are being revalidated in the background.
-    let revalidating = Mutex<Set<EntryKey>>([])
-    /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
-    let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
-    /// Merges the making of variants of cached originals.
-    let variants = SharedWork<VariantKey, Variant>()
-    /// The processing of variants, which a load that joins with a higher priority does at once.
-    let variantWorks = QueuedWorks<VariantKey>()
+    let loader: ImageLoader
 
     /// Creates a manager.
     ///
@@ -85,6 +67,7 @@ public final class HalcyonManager: Sendable {
         self.defaultOptions = defaultOptions
         hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache)
         self.decodeLimiter = decodeLimiter
+        loader = ImageLoader(decoder, decodeLimiter)
     }
 
     // MARK: - Loading
@@ -97,9 +80,8 @@ public final class HalcyonManager: Sendable {
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
         if let found = inMemory(resource, options) { return found }
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
-            try await FirstAnswer.of { [self] in
-                try await image(for: resource, LoadOptions(options, of: self, observed: observed), nil)
-            }
+            let options = LoadOptions(options, of: self, observed: observed)
+            return try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, nil) }
         }
     }
 
@@ -156,7 +138,8 @@ public final class HalcyonManager: Sendable {
             let result: Result<ImageResult, any Error>
             do {
                 let options = LoadOptions(options, of: self, observed: observed)
-                result = .success(try await FirstAnswer.of { [self] in try await image(for: resource, options, task) })
+                result = .success(
+                    try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, task) })
             } catch {
                 result = .failure(error)
             }
@@ -177,6 +160,23 @@ public final class HalcyonManager: Sendable {
             with: Resource(url, categories: categories), options: options, completionHandler: completionHandler)
     }
 
+    /// Prefetches an image into the cache, with the same sources, retries and originals as ``image(for:options:)``.
+    ///
+    /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and
+    ///   freshness counts, but taken into memory where `toMemory` asks for it.
+    package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
+        try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
+            let options = LoadOptions(options, of: self, isPrefetch: true, observed: observed)
+            return try await FirstAnswer.of { [loader] in
+                try await loader.inTurn(resource, options) { load in
+                    var load = load
+                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || options.cacheMemoryOnly)
+                    return try await loader.prefetch(load)
+                }
+            }
+        }
+    }
+
     // MARK: - The cache
 
     /// Returns the tier that has the image of a resource, as the resource's user sees it. This is no access, and the disk is not asked
@@ -187,10 +187,10 @@ public final class HalcyonManager: Sendable {
         let load = ImageLoad(resource.source, of: resource, LoadOptions(options, of: self))
         let cache = load.options.cache
         if let mine = load.ofPrivateEntry {
-            let type = await cache.isThere(mine.computedKey, forcedExtension: mine.options.forcedExtension)
+            let type = await cache.tiers.isThere(mine.computedKey, forcedExtension: mine.options.forcedExtension)
             if type.cached { return type }
         }
-        return await cache.isThere(load.computedKey, forcedExtension: load.options.forcedExtension)
+        return await cache.tiers.isThere(load.computedKey, forcedExtension: load.options.forcedExtension)
     }
 
     /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. It does so
@@ -268,40 +268,6 @@ public final class HalcyonManager: Sendable {
         return ImageResult(image: modifier.modified(image), cacheType: .memory, resource: resource)
     }
 
-    /// Returns the image of the first source that has it.
-    func image(for resource: Resource, _ options: LoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
-        var result = try await inTurn(resource, options) { [self] load in
-            do {
-                return try await image(load, task)
-            } catch  where !error.isCancellation {
-                load.options.cache.recordMiss(forKey: load.key, options: load.cacheOptions)
-                throw error
-            }
-        }
-        if let modifier = options.imageModifier { result.image = modifier.modified(result.image) }
-        return result
-    }
-
-    /// Returns the result of the first source that does not fail.
-    ///
-    /// - Throws: the error of the only source, or those of all.
-    func inTurn<Value>(
-        _ resource: Resource, _ options: LoadOptions, _ work: (ImageLoad) async throws -> Value
-    ) async throws -> Value {
-        var failures: [SourceFailure] = []
-        for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
-            do {
-                var load = ImageLoad(source, of: resource, options)
-                // It takes the place of the resource's source only.
-                if number > 0 { load.options.lowDataSource = nil }
-                return try await work(load)
-            } catch  where !error.isCancellation {
-                failures.append(SourceFailure(source: source, error: error))
-            }
-        }
-        if failures.count == 1, let only = failures.first { throw only.error }
-        throw ManagerError.allSourcesFailed(failures)
-    }
 }
 
 /// An observer of a cache that also receives each request to the managers over it.

@@ -144,12 +144,3 @@ struct DataProvider: ImageDataProvider {
 
     func data() async throws -> Data { bytes }
 }
-
-extension CallbackQueue {
-    /// Returns the result of a block that may take long and is executed on the queue.
-    package func result<Value: Sendable>(_ block: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            execute { continuation.resume(with: Result(catching: block)) }
-        }
-    }
-}

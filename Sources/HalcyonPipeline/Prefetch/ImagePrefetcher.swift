@@ -193,3 +193,25 @@ struct PrefetchQueue {
         return Array(numbers)
     }
 }
+
+/// An image that was prefetched.
+package struct Prefetched: Sendable {
+    /// Its bytes in memory.
+    package let cost: Int
+    /// The loaded bytes, where the result has them; 0 for an image of a cached original or a provider.
+    package let bytes: Int
+
+    /// An image that was cached and loaded again; its size is not known.
+    package static let renewed = Prefetched(cost: 0, bytes: 0)
+
+    /// The place from which the image came.
+    let origin: ImageOrigin
+
+    private init(cost: Int, bytes: Int) { (self.cost, self.bytes, origin) = (cost, bytes, .network) }
+
+    package init(_ result: ImageResult) {
+        origin = ImageOrigin(result)
+        cost = result.image.cacheCost
+        bytes = result.isFromOriginal || result.source.url == nil ? 0 : result.originalData?.count ?? 0
+    }
+}

@@ -250,7 +250,7 @@ struct HashedAccessesTests: PredictiveTests {
             }
             log.record("a", cost: 1, outcome: .network, user: user)
         }
-        await cache.settleDisk()
+        await cache.tiers.settleDisk()
         try await manager.forget(user: "u1")
         for cache in [cache, originals] {
             #expect(!cache.isCached(forKey: EntryOrigin.privateKey("a", of: "u1")))

@@ -116,12 +116,12 @@ struct CleaningTests {
         let cache = fixture.cache
         for number in 0..<300 { await cache.store(Blob("x", cost: 10), forKey: "k\(number)") }
         cache.clearMemoryCache()
-        cache.disk.queue.suspend()
+        cache.tiers.disk.queue.suspend()
         let loads = (0..<300).map { number in Task { try await cache.image(forKey: "k\(number)") } }
         // Most have asked the disk by now; those that have not are cancelled before.
         try await Task.sleep(for: .milliseconds(20))
         for load in loads { load.cancel() }
-        cache.disk.queue.resume()
+        cache.tiers.disk.queue.resume()
         for load in loads {
             await #expect(throws: CancellationError.self) { try await load.value }
         }
@@ -138,7 +138,7 @@ struct CleaningTests {
         cache.clearMemoryCache()
         let hasRead = Mutex(false)
         let gate = DispatchSemaphore(value: 0)
-        cache.afterReading.withLock {
+        cache.tiers.afterReading.withLock {
             $0 = {
                 hasRead.withLock { $0 = true }
                 gate.wait()
@@ -150,7 +150,7 @@ struct CleaningTests {
         gate.signal()
         await #expect(throws: CancellationError.self) { try await load.value }
         #expect(fixture.serializer.readCount == 0 && cache.memoryStorage.count == 0)
-        cache.afterReading.withLock { $0 = nil }
+        cache.tiers.afterReading.withLock { $0 = nil }
         #expect(try await cache.image(forKey: "a").cacheType == .disk)
     }
 

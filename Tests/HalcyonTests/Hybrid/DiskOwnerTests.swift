@@ -3,6 +3,7 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Synchronization
 import Testing
+import HalcyonSupport
 
 @testable import HalcyonCache
 
@@ -52,8 +53,8 @@ struct DiskOwnerTests {
         let cache = fixture.cache
         await cache.store(Blob("old"), forKey: "a")
         // The thread that has completed this store would complete the next ones, too.
-        await waitUntil { cache.disk.undeliveredCount == 0 }
-        cache.disk.queue.suspend()
+        await waitUntil { cache.tiers.disk.undeliveredCount == 0 }
+        cache.tiers.disk.queue.suspend()
         let completed = Mutex<[String]>([])
         for name in ["first", "second"] {
             cache.store(Blob(name), forKey: "a") { _ in completed.withLock { $0.append(name) } }
@@ -64,8 +65,8 @@ struct DiskOwnerTests {
         #expect(cache.imageInMemory(forKey: "a") == Blob("second"))
         // Completions of others are not called on the thread that waits.
         #expect(completed.withLock { $0 } == [])
-        cache.disk.queue.resume()
-        await cache.settleDisk()
+        cache.tiers.disk.queue.resume()
+        await cache.tiers.settleDisk()
         while completed.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(completed.withLock { $0 } == ["first", "second"])
     }
@@ -146,7 +147,7 @@ struct DiskOwnerTests {
         // Were one of these to wait for a serializer, it would never return.
         await cache.remove(category: "c")
         await cache.removeVariants(ofKey: "variants")
-        await cache.removePrivate(ofUser: "u1")
+        await cache.tiers.removePrivate(ofUser: "u1")
         for key in ["replaced", "gone"] { #expect(try await cache.image(forKey: key).image == nil) }
         async let again: Void = cache.remove(category: "c")
         #expect(load(cache, "there")?.cacheType == .disk)
@@ -309,8 +310,8 @@ struct DiskOwnerTests {
         cache.store(Blob("b"), forKey: "b", completionHandler: nil)
         let closing = Task { await cache.close() }
         // It waits for the store.
-        await waitUntil { cache.disk.storage == nil }
-        #expect(cache.disk.openStorage != nil && cache.isCached(forKey: "a"))
+        await waitUntil { cache.tiers.disk.storage == nil }
+        #expect(cache.tiers.disk.openStorage != nil && cache.isCached(forKey: "a"))
         await cache.clear()
         #expect(!cache.isCached(forKey: "a") && cache.imageCachedType(forKey: "b") == .none)
         #expect(try await cache.image(forKey: "a").image == nil)
@@ -521,7 +522,7 @@ struct DiskOwnerTests {
     func notesWithoutWaiting() async throws {
         let fixture = try CacheFixture()
         let patiences = Mutex<[Duration]>([])
-        let notes = EntryNotes(disk: fixture.cache.disk, clock: fixture.clock) { folder, patience in
+        let notes = EntryNotes(disk: fixture.cache.tiers.disk, clock: fixture.clock) { folder, patience in
             patiences.withLock { $0.append(patience) }
             if patiences.withLock({ $0.count }) == 1 { throw CacheError.directoryInUse(folder) }
             return try DiskStorage(
@@ -535,9 +536,9 @@ struct DiskOwnerTests {
         await notes.close()
     }
 
-    @Test("a default cache is created once, and setting one waits for no creation and takes its place")
-    func defaultCache() async throws {
-        let slot = DefaultCache()
+    @Test("a default object is created once, and setting one waits for no creation and takes its place")
+    func settableDefault() async throws {
+        let slot = SettableDefault<String>()
         let (creating, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let created = Mutex<[String]>([])
         let group = DispatchGroup()

@@ -100,7 +100,7 @@ struct ImageCacheTests {
         #expect(cache.imageInMemory(forKey: "memory only") == Blob("new"))
         #expect(cache.imageInMemory(forKey: "not serialized") == Blob("unserializable"))
         // Of a store that has not been written yet.
-        cache.disk.queue.async { gate.wait() }
+        cache.tiers.disk.queue.async { gate.wait() }
         cache.store(Blob("old"), forKey: "pending", completionHandler: nil)
         cache.store(Blob("new"), forKey: "pending", toDisk: false, completionHandler: nil)
         gate.signal()
@@ -129,7 +129,7 @@ struct ImageCacheTests {
             let key = name == "private" ? EntryOrigin.privateKey(name, of: "u") : name
             await cache.store(Blob("old"), forKey: key, options: options)
             cache.clearMemoryCache()
-            cache.betweenTiers.withLock {
+            cache.tiers.betweenTiers.withLock {
                 $0 = { [cache, options] in
                     cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { result in
                         found.withLock { $0 = try? result.get().image }
@@ -143,9 +143,9 @@ struct ImageCacheTests {
             case "cleared": await cache.clear()
             case "category": await cache.remove(category: "c")
             case "variants": await cache.removeVariants(ofKey: key)
-            default: await cache.removePrivate(ofUser: "u")
+            default: await cache.tiers.removePrivate(ofUser: "u")
             }
-            cache.betweenTiers.withLock { $0 = nil }
+            cache.tiers.betweenTiers.withLock { $0 = nil }
             let expected: Blob? = name == "stored" ? Blob("new", cost: 1_000) : nil
             #expect(found.withLock { $0 } == expected, "\(name)")
             #expect(cache.imageInMemory(forKey: key) == nil, "\(name)")
@@ -253,7 +253,7 @@ struct ImageCacheTests {
             case "cleared": cache.clearMemoryCache()
             case "category": await cache.remove(category: "c")
             case "variants": await cache.removeVariants(ofKey: key)
-            case "private": await cache.removePrivate(ofUser: "u")
+            case "private": await cache.tiers.removePrivate(ofUser: "u")
             default: break
             }
             gate.signal()
@@ -303,7 +303,7 @@ struct ImageCacheTests {
         ]
         for (number, call) in callers.enumerated() {
             call()
-            await cache.settleDisk()
+            await cache.tiers.settleDisk()
             #expect(cache.diskStorage?.count == (number < 2 ? 1 : 0))
         }
     }

@@ -122,7 +122,8 @@ struct StatisticsTests {
         var ahead = CacheOptions()
         ahead.isPrefetch = true
         await withCheckedContinuation { continuation in
-            cache.store(Blob(cost: 3), original: nil, forKey: "a", toMemory: false, toDisk: true, options: ahead) { _ in
+            cache.tiers.store(Blob(cost: 3), original: nil, forKey: "a", toMemory: false, toDisk: true, options: ahead)
+            { _ in
                 continuation.resume()
             }
         }

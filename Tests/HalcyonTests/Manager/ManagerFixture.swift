@@ -40,7 +40,7 @@ struct ManagerFixture {
     }
 
     /// Returns when the disk has done what it was asked to.
-    func settle() async { await cache.settleDisk() }
+    func settle() async { await cache.tiers.settleDisk() }
 }
 
 /// A small picture that decodes to the same from its file, and that file.

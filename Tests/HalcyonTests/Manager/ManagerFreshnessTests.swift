@@ -108,7 +108,7 @@ struct ManagerFreshnessTests {
         versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
         let stale = try await fixture.manager.image(for: url, options: options(policy))
         #expect(stale.image == old.picture && stale.cacheType == .memory)
-        await waitUntil { fixture.manager.revalidating.withLock({ $0.isEmpty }) }
+        await waitUntil { fixture.manager.loader.revalidating.withLock({ $0.isEmpty }) }
         let fresh = try await fixture.manager.image(for: url, options: options(policy))
         #expect(fresh.image == new.picture && fresh.cacheType == .memory)
         #expect(versions.log == ["200 -", "200 \"1\""])
@@ -167,8 +167,8 @@ struct ManagerFreshnessTests {
         options.processor = BlackWhiteImageProcessor()
         let renewed = try await fixture.manager.image(for: url, options: options)
         #expect(try renewed.image == BlackWhiteImageProcessor().process(new.picture))
-        #expect(fixture.cache.notes.note(of: url.absoluteString) != nil)
+        #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) != nil)
         await fixture.cache.clear()
-        #expect(fixture.cache.notes.note(of: url.absoluteString) == nil)
+        #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) == nil)
     }
 }

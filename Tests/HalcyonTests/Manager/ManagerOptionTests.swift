@@ -103,7 +103,7 @@ struct ManagerOptionTests {
         }
     }
 
-    @Test("the shared manager and the default cache can be replaced")
+    @Test("the shared manager, the default cache and the default downloader can be replaced")
     func shared() throws {
         let fixture = try ManagerFixture()
         let before = HalcyonManager.shared
@@ -116,6 +116,10 @@ struct ManagerOptionTests {
             name: "own", cacheDirectoryURL: URL(fileURLWithPath: fixture.folder.path + "/own"))
         ImageCache<Data>.default = other
         #expect(ImageCache<Data>.default === other && cache !== other)
+        let downloader = ImageDownloader.default
+        defer { ImageDownloader.default = downloader }
+        ImageDownloader.default = fixture.downloader
+        #expect(ImageDownloader.default === fixture.downloader && HalcyonManager().downloader === fixture.downloader)
     }
 
     @Test("a file's URL is read from the file, also as a network source")
@@ -347,8 +351,8 @@ struct ManagerOptionTests {
             disk: DiskStorageConfig(name: "test.freshness", directory: URL(fileURLWithPath: fixture.folder.path)),
             memoryPolicyNamed: "lru", triggers: [])
         await other.store(sample.picture, forKey: "a")
-        fixture.cache.notes.set(Data([1]), of: "a")
-        #expect(fixture.cache.notes.note(of: "a") == Data([1]))
+        fixture.cache.tiers.notes.set(Data([1]), of: "a")
+        #expect(fixture.cache.tiers.notes.note(of: "a") == Data([1]))
         #expect(other.isCached(forKey: "a"))
         await other.close()
     }

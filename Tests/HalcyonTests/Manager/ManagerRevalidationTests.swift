@@ -78,7 +78,7 @@ struct ManagerRevalidationTests {
         for (user, sample) in [("u1", red), ("u2", blue)] {
             if isLater {
                 #expect(try await load(user) == (user == "u1" ? old : sample).picture)
-                await waitUntil { fixture.manager.revalidating.withLock { $0.isEmpty } }
+                await waitUntil { fixture.manager.loader.revalidating.withLock { $0.isEmpty } }
             }
             #expect(try await load(user) == sample.picture)
         }
@@ -141,7 +141,7 @@ struct ManagerRevalidationTests {
         isConstrained.value = true
         // In the background, for a prefetch and for a load that waits.
         #expect(try await manager.image(for: fake("a"), options: later).image == sample.picture)
-        await waitUntil { manager.revalidating.withLock { $0.isEmpty } }
+        await waitUntil { manager.loader.revalidating.withLock { $0.isEmpty } }
         #expect(names(transport) == ["a", "low"])
         // None of the following is an access of what is prefetched.
         let before = (fixture.recorder.all.count, fixture.cache.statistics.lookUps.memory)
@@ -186,13 +186,13 @@ struct ManagerRevalidationTests {
         _ = try await fixture.manager.image(for: fake("a"), options: options)
         let key = fake("a").absoluteString
         let computed = key.computedKey(with: options.processor?.identifier ?? "")
-        #expect(fixture.cache.notes.note(of: computed) != nil)
+        #expect(fixture.cache.tiers.notes.note(of: computed) != nil)
         script.answer.withLock { ($0.control, $0.files[""]) = ("no-store", new.file) }
         var refresh = options
         refresh.forceRefresh = true
         #expect(try await fixture.manager.image(for: fake("a"), options: refresh).image[0, 0] == new.picture[0, 0])
         for name in [key, computed] {
-            #expect(!fixture.cache.isCached(forKey: name) && fixture.cache.notes.note(of: name) == nil)
+            #expect(!fixture.cache.isCached(forKey: name) && fixture.cache.tiers.notes.note(of: name) == nil)
         }
         var only = options
         only.onlyFromCache = true
@@ -214,15 +214,15 @@ struct ManagerRevalidationTests {
         let head = ResponseHead(url: url, status: 200, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         let freshness = Freshness(head, requested: 0, received: 0)
         let made = MadeImage(sample.picture)
-        await fixture.manager.keep(made, original: sample.file, freshness, load(nil))
-        #expect(fixture.cache.notes.note(of: key) == nil)
+        await fixture.manager.loader.keep(made, original: sample.file, freshness, load(nil))
+        #expect(fixture.cache.tiers.notes.note(of: key) == nil)
         if isReplaced {
             await fixture.cache.store(other.picture, original: other.file, forKey: key)
             await fixture.settle()
         }
         // It shares the response, and the first load has kept it.
-        await fixture.manager.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
-        let record = FreshnessRecord(note: fixture.cache.notes.note(of: key))
+        await fixture.manager.loader.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
+        let record = FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))
         #expect((record != nil) == !isReplaced)
         #expect(record?.isOf(other.file) != true)
     }

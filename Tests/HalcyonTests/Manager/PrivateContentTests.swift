@@ -329,7 +329,7 @@ struct PrivateContentTests {
         let server = try Server(["Cache-Control: private, max-age=60"])
         let fixture = try ManagerFixture()
         for user in ["u1", "u2"] { _ = try await load(fixture, server.url, user, by: "X-User") }
-        await fixture.cache.removePrivate(ofUser: "u1")
+        await fixture.cache.tiers.removePrivate(ofUser: "u1")
         #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u1")) == .none)
         #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .memory)
         fixture.cache.clearMemoryCache()
@@ -435,7 +435,7 @@ struct PrivateContentTests {
         _ = try await fixture.manager.image(for: url, options: variant)
         await fixture.settle()
         let key = url.absoluteString.computedKey(with: half.identifier)
-        #expect(FreshnessRecord(note: fixture.cache.notes.note(of: key))?.freshness.validators.etag != "\"1\"")
+        #expect(FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))?.freshness.validators.etag != "\"1\"")
     }
 }
 

@@ -24,7 +24,7 @@ struct ProviderTests {
                     try await fixture.manager.image(for: .provider(provider), options: options).image == sample.picture
                 }
             }
-            await fixture.manager.providers.waitForWaiters(100)
+            await fixture.manager.loader.providers.waitForWaiters(100)
             provider.release()
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
@@ -32,7 +32,7 @@ struct ProviderTests {
         await fixture.settle()
         // The image, and what the processor made of it.
         #expect(fixture.cache.statistics.memory.stores == 2 && fixture.cache.statistics.disk.stores == 2)
-        #expect(fixture.manager.providers.transferCount == 0)
+        #expect(fixture.manager.loader.providers.transferCount == 0)
     }
 
     @Test("row 37: who waits for a provider is cancelled for himself; with the last one the provider is")
@@ -46,15 +46,15 @@ struct ProviderTests {
         let loads = (0..<2).map { _ in
             Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
         }
-        await fixture.manager.providers.waitForWaiters(2)
+        await fixture.manager.loader.providers.waitForWaiters(2)
         loads[0].cancel()
         #expect(await loads[0].value is CancellationError)
-        #expect(fixture.manager.providers.waiterCount == 1)
+        #expect(fixture.manager.loader.providers.waiterCount == 1)
         loads[1].cancel()
         #expect(await loads[1].value is CancellationError)
         var iterator = ended.makeAsyncIterator()
         #expect(await iterator.next() == true)
-        #expect(fixture.manager.providers.transferCount == 0)
+        #expect(fixture.manager.loader.providers.transferCount == 0)
     }
 
     @Test("row 39: a provider's failure reaches all and is not remembered")
@@ -70,7 +70,7 @@ struct ProviderTests {
         let loads = (0..<10).map { _ in
             Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
         }
-        await fixture.manager.providers.waitForWaiters(10)
+        await fixture.manager.loader.providers.waitForWaiters(10)
         gate.signal()
         for load in loads { #expect(await load.value is Refusal) }
         gate.signal()
@@ -135,7 +135,7 @@ struct ProviderTests {
         let waiting = Task { [options] in
             try await fixture.manager.image(for: .provider(slow), options: options).image
         }
-        await fixture.manager.providers.waitForWaiters(1)
+        await fixture.manager.loader.providers.waitForWaiters(1)
         let other = try await fixture.manager.image(for: .data(blue.file, cacheKey: slow.cacheKey), options: options)
         #expect(other.image == blue.picture)
         slow.release()

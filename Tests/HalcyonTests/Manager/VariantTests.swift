@@ -26,7 +26,7 @@ struct VariantTests {
                     try await fixture.manager.image(for: original, options: ImageOptions(processor: processor))
                 }
             }
-            await waitUntil { fixture.manager.variants.waiterCount == 20 }
+            await waitUntil { fixture.manager.loader.variants.waiterCount == 20 }
             gate.signal()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -35,7 +35,7 @@ struct VariantTests {
         #expect(processor.count == 1)
         #expect(fixture.cache.statistics.disk.stores == 2)
         #expect(transport.requestCount == 0)
-        #expect(fixture.manager.variants.count == 0 && fixture.manager.lookUps.count == 0)
+        #expect(fixture.manager.loader.variants.count == 0 && fixture.manager.loader.lookUps.count == 0)
     }
 
     @Test("loads that ignore what servers say share a variant, whether they say so or not")
@@ -54,8 +54,8 @@ struct VariantTests {
                     })
             }
         }
-        await waitUntil { fixture.manager.variants.waiterCount == 2 }
-        #expect(fixture.manager.variants.count == 1)
+        await waitUntil { fixture.manager.loader.variants.waiterCount == 2 }
+        #expect(fixture.manager.loader.variants.count == 1)
         gate.signal()
         for load in loads { #expect(try await load.value.image == sample.picture) }
         #expect(processor.count == 1)
@@ -85,7 +85,7 @@ struct VariantTests {
         #expect(try await manager.image(for: fake("a"), options: options).image == sample.picture)
         _ = try await predicted.value
         for block in held.withLock({ $0 }) { block() }
-        #expect(processor.count == 1 && manager.variantWorks.count == 0)
+        #expect(processor.count == 1 && manager.loader.variantWorks.count == 0)
         await waitUntil { manager.decodeLimiter.load == (0, 0) }
     }
 
@@ -107,7 +107,7 @@ struct VariantTests {
         limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
             for _ in 0..<20 { group.addTask { try await manager.image(for: fake("a")) } }
-            await waitUntil { manager.lookUps.waiterCount == 20 }
+            await waitUntil { manager.loader.lookUps.waiterCount == 20 }
             gate.signal()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -232,7 +232,7 @@ struct VariantTests {
             serializer: XORSerializer(), triggers: [])
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
         let key = fake("a").absoluteString
-        func stored() async -> Data? { await cache.original(forKey: key, options: CacheOptions()) }
+        func stored() async -> Data? { await cache.tiers.original(forKey: key, options: CacheOptions()) }
         // Kept as an image, and as the original beside a variant.
         for options in [ImageOptions(), ImageOptions(processor: BlackWhiteImageProcessor())] {
             var options = options

@@ -17,31 +17,53 @@ struct SerializerTests {
         return ImageCache(disk: disk, serializer: serializer, triggers: [])
     }
 
-    @Test("so many threads decode at a time as the gate lets in, also after an error")
-    func gate() async {
-        struct Refused: Error {}
-        let gate = DecodingGate(2)
-        let running = Atomic<Int>(0)
-        let most = Atomic<Int>(0)
-        try? gate.run { throw Refused() }
-        await withCheckedContinuation { (all: CheckedContinuation<Void, Never>) in
-            let group = DispatchGroup()
-            for _ in 0..<8 {
-                group.enter()
-                Thread.detachNewThread {
-                    gate.run {
-                        most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
-                        // The first one waits for a second one, and both for a third, which must not come.
-                        for _ in 0..<100_000 where most.load(ordering: .relaxed) < 2 { usleep(100) }
-                        usleep(5_000)
-                        running.subtract(1, ordering: .relaxed)
-                    }
-                    group.leave()
-                }
-            }
-            group.notify(queue: .global()) { all.resume() }
+    /// Decodes in turns of a limiter, when the test lets it.
+    struct GatedSerializer: CacheSerializer {
+        let limiter = DecodeLimiter(limit: 2)
+        let gate = DispatchSemaphore(value: 0)
+
+        var decodingQueue: CallbackQueue? { limiter.queue(over: .untouch, .normal) }
+        func data(with value: Data, original: Data?) -> Data? { value }
+        func value(with data: Data) -> Data? {
+            gate.wait()
+            return data
         }
-        #expect(most.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("look-ups of a cache decode in turns on the serializer's queue, and closing waits for their completions")
+    func turns() async throws {
+        let (folder, serializer) = (try TemporaryFolder(), GatedSerializer())
+        let disk = DiskStorageConfig(name: "turns", directory: URL(fileURLWithPath: folder.path))
+        let cache = ImageCache<Data>(disk: disk, serializer: serializer, triggers: [])
+        for number in 0..<6 { try cache.diskStorage?.store(value: Data([UInt8(number)]), forKey: "\(number)") }
+        let isClosed = Atomic<Bool>(false)
+        let found = Atomic<Int>(0)
+        let early = Atomic<Int>(0)
+        for number in 0..<6 {
+            cache.retrieveImage(forKey: "\(number)", callbackQueue: .untouch) { result in
+                if (try? result.get().image) == Data([UInt8(number)]) { found.add(1, ordering: .relaxed) }
+                if !isClosed.load(ordering: .relaxed) { early.add(1, ordering: .relaxed) }
+            }
+        }
+        await waitUntil { serializer.limiter.load == (2, 4) }
+        async let closing: Void = {
+            await cache.close()
+            isClosed.store(true, ordering: .relaxed)
+        }()
+        await waitUntil { cache.diskStorage == nil }
+        for _ in 0..<6 { serializer.gate.signal() }
+        await closing
+        #expect(found.load(ordering: .relaxed) == 6 && early.load(ordering: .relaxed) == 6)
+        #expect(serializer.limiter.load.waiting == 0)
+    }
+
+    @Test("pictures that a cache has read are decoded in turns of the shared limiter")
+    func sharedTurns() async throws {
+        for queue in [BitmapSerializer().decodingQueue, TransformingSerializer<Bitmap>().decodingQueue] {
+            let queue = try #require(queue)
+            #expect(try await queue.result { DecodeLimiter.shared.load.running } > 0)
+        }
+        #expect(TransformingSerializer<Data>().decodingQueue == nil)
     }
 
     @Test(

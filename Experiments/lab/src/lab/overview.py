@@ -21,7 +21,7 @@ POLICIES = ("lru", "sieve", "arc", "w-tinylfu", "gdsf", "s3-fifo", "learned", "b
 #: The duration of a prefetch in the picture, in microseconds.
 LATENCY = 1_000_000
 
-_STYLE = (
+STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.small{font-size:11px;fill:#57606a}"
     ".grid{stroke:#d0d7de}.range{stroke:#8c959f;stroke-width:5;stroke-linecap:round}.link{stroke:#8c959f;stroke-width:2}"
     ".other{fill:#57606a}.ours{fill:#0969da}.page{fill:#ffffff}"
@@ -72,7 +72,7 @@ def overview(results: Path) -> str:
     title = "Halcyon's learned policy and planner on real traces"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-        f'role="img"><title>{title}</title><style>{_STYLE}</style>'
+        f'role="img"><title>{title}</title><style>{STYLE}</style>'
         f'<rect class="page" width="{_WIDTH}" height="{height}" rx="6"/>{body}</svg>\n'
     )
 

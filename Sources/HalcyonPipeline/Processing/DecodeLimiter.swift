@@ -7,6 +7,9 @@ import Synchronization
 /// work that has no turn yet is queued, by priority and then in the order of the calls. Work of the priority `.veryLow` leaves one
 /// turn to all other, unless there is only one.
 ///
+/// Managers and the look-ups of an `ImageCache<Bitmap>` take turns, the latter those of ``shared``. What decodes on the caller's thread
+/// does not: `ImageDecoder.decode(_:options:)`, `ImageAnimation.frame(at:)`, `CacheOptions.loadDiskFileSynchronously`.
+///
 /// A processor has a turn while it runs, so it must not wait for another load of a manager with the same limiter.
 public final class DecodeLimiter: Sendable {
     /// The limiter of managers that are given no other one: as many turns as there are processors.

@@ -29,8 +29,10 @@ struct FreshnessRecord: Codable, Sendable {
     var note: Data? { try? JSONEncoder().encode(self) }
 }
 
-// Cached images and their freshness, for loads that heed the server.
-extension HalcyonManager {
+/// Cached images and their freshness, for loads that heed the server.
+struct ImageRevalidation: Sendable {
+    let loader: ImageLoader
+
     /// The result of a look-up that heeds freshness.
     enum CacheAnswer {
         case found(ImageResult)
@@ -42,16 +44,16 @@ extension HalcyonManager {
     /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
     func lookUpFresh(_ load: ImageLoad) async -> CacheAnswer {
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
-            return await lookUp(load).map(CacheAnswer.found) ?? .missing
+            return await loader.lookUp(load).map(CacheAnswer.found) ?? .missing
         }
         let record = await record(of: load)
         let decision = policy.decision(for: record?.freshness, at: seconds(load))
         if decision == .revalidate, !load.options.onlyFromCache {
             if await isThere(load) { return .stale(record, policy) }
-            _ = load.options.cache.missed(load.computedKey, load.cacheOptions)
+            _ = load.options.cache.tiers.missed(load.computedKey, load.cacheOptions)
             return .missing
         }
-        guard let found = await lookUp(load) else { return .missing }
+        guard let found = await loader.lookUp(load) else { return .missing }
         if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record) }
         return .found(found)
     }
@@ -64,22 +66,25 @@ extension HalcyonManager {
         do {
             guard let url = load.source.url, load.ofLowDataSource == nil, let record,
                 !record.freshness.validators.isEmpty, await holds(load, record)
-            else { return try await loaded(load, task) }
+            else { return try await loader.loaded(load, task) }
             let answer = try await load.options.observed.transferring {
                 try await load.options.downloader.revalidate(
-                    url, record.freshness, processor: processor(load), options: limited(load.options).download, task)
+                    url, record.freshness, processor: loader.processor(load),
+                    options: loader.limited(load.options).download, task)
             }
             switch answer {
-            case .modified(let new): return await result(load, try await own(new, url, load, task))
+            case .modified(let new): return await loader.result(load, try await loader.own(new, url, load, task))
             case .notModified(let freshness):
-                if await removeShared(load, if: freshness) { return try await loaded(load, task) }
+                if await removeShared(load, if: freshness) { return try await loader.loaded(load, task) }
                 // It may have been removed meanwhile.
-                guard let found = await confirmed(load, record, freshness) else { return try await loaded(load, task) }
+                guard let found = await confirmed(load, record, freshness) else {
+                    return try await loader.loaded(load, task)
+                }
                 return found
             }
         } catch  where !error.isCancellation {
             guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
-                let found = await lookUp(load)
+                let found = await loader.lookUp(load)
             else { throw error }
             return found
         }
@@ -95,18 +100,6 @@ extension HalcyonManager {
         return (mayUse, record)
     }
 
-    /// Removes the entry of a load, and the original of which a variant was made, with their records.
-    func removeEntry(_ load: ImageLoad) async {
-        let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
-        await cache.remove(
-            forKey: key, processorIdentifier: load.options.processor.identifier,
-            forcedExtension: load.options.forcedExtension)
-        await removeRecord(cache, load.computedKey)
-        guard load.isVariant else { return }
-        await originals.remove(forKey: key)
-        await removeRecord(originals, key)
-    }
-
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
         await record(load.options.cache, load.computedKey)
@@ -114,26 +107,20 @@ extension HalcyonManager {
 
     // MARK: - Inside
 
-    private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.clock.now / 1_000_000 }
+    private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.tiers.clock.now / 1_000_000 }
 
     private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        let notes = cache.notes
+        let notes = cache.tiers.notes
         guard notes.mayHaveAny else { return nil }
-        return await cache.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
-    }
-
-    private func removeRecord(_ cache: ImageCache<Bitmap>, _ computed: String) async {
-        let notes = cache.notes
-        guard notes.mayHaveAny else { return }
-        _ = await cache.onDisk(.change(computed)) { _ in notes.set(nil, of: computed) }
+        return await cache.tiers.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
     }
 
     private func isThere(_ load: ImageLoad) async -> Bool {
-        await load.options.cache.isThere(load.computedKey, forcedExtension: load.options.forcedExtension).cached
+        await load.options.cache.tiers.isThere(load.computedKey, forcedExtension: load.options.forcedExtension).cached
     }
 
     private func holds(_ load: ImageLoad, _ record: FreshnessRecord) async -> Bool {
-        await load.options.cache.holds(
+        await load.options.cache.tiers.holds(
             load.computedKey, forcedExtension: load.options.forcedExtension, where: record.isOf)
     }
 
@@ -142,7 +129,7 @@ extension HalcyonManager {
         var extended = load
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
-        guard let found = await lookUp(extended) else { return nil }
+        guard let found = await loader.lookUp(extended) else { return nil }
         await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
@@ -153,7 +140,7 @@ extension HalcyonManager {
     /// - Returns: whether it is so.
     private func removeShared(_ load: ImageLoad, if freshness: Freshness) async -> Bool {
         guard freshness.isPrivate, load.owner == nil else { return false }
-        await removeEntry(load)
+        await loader.removeEntry(load)
         return true
     }
 
@@ -164,10 +151,10 @@ extension HalcyonManager {
         var record = record
         record.freshness = freshness
         let cache = load.options.cache
-        let (confirmed, computed, notes) = (record.note, load.computedKey, cache.notes)
-        _ = await cache.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
+        let (confirmed, computed, notes) = (record.note, load.computedKey, cache.tiers.notes)
+        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
         if extendsDisk {
-            await cache.extend(
+            await cache.tiers.extend(
                 computed, forcedExtension: load.options.forcedExtension, .restarting(load.options.diskCacheExpiration))
         }
     }
@@ -176,14 +163,14 @@ extension HalcyonManager {
     /// nothing.
     private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord) {
         let entry = load.entry
-        guard revalidating.withLock({ $0.insert(entry).inserted }) else { return }
+        guard loader.revalidating.withLock({ $0.insert(entry).inserted }) else { return }
         var later = load
         // No request waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
         later.options.observed = nil
-        Task.detached { [self, later] in
-            defer { revalidating.withLock { _ = $0.remove(entry) } }
-            _ = try? await renewedUnseen(later, record)
+        Task.detached { [loader, later] in
+            defer { loader.revalidating.withLock { _ = $0.remove(entry) } }
+            _ = try? await ImageRevalidation(loader: loader).renewedUnseen(later, record)
         }
     }
 
@@ -194,20 +181,21 @@ extension HalcyonManager {
         guard let url = load.source.url, load.ofLowDataSource == nil, !record.freshness.validators.isEmpty,
             await holds(load, record)
         else {
-            _ = try await loadedUnseen(load)
+            _ = try await loader.loadedUnseen(load)
             return true
         }
         let answer = try await load.options.observed.transferring {
             try await load.options.downloader.revalidate(
-                url, record.freshness, processor: processor(load), options: limited(load.options).download)
+                url, record.freshness, processor: loader.processor(load), options: loader.limited(load.options).download
+            )
         }
         switch answer {
         case .modified(let new):
-            _ = await result(load, try await own(new, url, load, nil))
+            _ = await loader.result(load, try await loader.own(new, url, load, nil))
             return true
         case .notModified(let freshness):
             if await removeShared(load, if: freshness) {
-                _ = try await loadedUnseen(load)
+                _ = try await loader.loadedUnseen(load)
                 return true
             }
             await confirm(load, record, freshness, extendsDisk: true)
@@ -224,7 +212,7 @@ extension HalcyonManager {
             load.source.url != nil
         else { return false }
         guard let record = await record(of: load) else {
-            _ = try await loadedUnseen(load)
+            _ = try await loader.loadedUnseen(load)
             return true
         }
         guard policy.decision(for: record.freshness, at: seconds(load)) != .use else { return false }

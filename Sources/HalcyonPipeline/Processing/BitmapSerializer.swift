@@ -54,8 +54,11 @@ public struct BitmapSerializer: CacheSerializer {
         return try? encoder(for: value, original: original)?.encode(value)
     }
 
-    /// Returns the picture of a file. The number of threads that decode concurrently is at most that of processors; others wait.
-    public func value(with data: Data) -> Bitmap? { try? DecodingGate.shared.run { try decoder.decode(data) } }
+    /// Look-ups decode in turns of ``DecodeLimiter/shared``, of the priority `.normal`.
+    public var decodingQueue: CallbackQueue? { DecodeLimiter.shared.queue(over: .untouch, .normal) }
+
+    /// Returns the picture of a file.
+    public func value(with data: Data) -> Bitmap? { try? decoder.decode(data) }
 
     private func encoder(for value: Bitmap, original: Data?) -> (any ImageEncoding)? {
         if case .always(let encoder) = format { return encoder }
@@ -85,22 +88,6 @@ extension BitmapSerializer {
     }
 }
 
-/// Bounds the threads that decode for a cache at the same time. Serializers are called on the cache's own threads, which may wait;
-/// asynchronous loads take their turns before they get here.
-final class DecodingGate: Sendable {
-    static let shared = DecodingGate(ProcessInfo.processInfo.activeProcessorCount)
-
-    private let turns: DispatchSemaphore
-
-    init(_ limit: Int) { turns = DispatchSemaphore(value: max(1, limit)) }
-
-    func run<Value>(_ work: () throws -> Value) rethrows -> Value {
-        turns.wait()
-        defer { turns.signal() }
-        return try work()
-    }
-}
-
 extension Bitmap: CacheCostCalculable {
     /// The bytes of the pixels.
     public var cacheCost: Int { pixels.count }
@@ -121,7 +108,8 @@ extension Bitmap: DataTransformable {
         return data
     }
 
-    public static func fromData(_ data: Data) throws -> Bitmap {
-        try DecodingGate.shared.run { try ImageDecoder().decode(data) }
-    }
+    public static func fromData(_ data: Data) throws -> Bitmap { try ImageDecoder().decode(data) }
+
+    /// As ``BitmapSerializer/decodingQueue``.
+    public static var decodingQueue: CallbackQueue? { BitmapSerializer().decodingQueue }
 }

@@ -1,123 +1,8 @@
-import HalcyonAccessLog
 import Foundation
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
-
-/// The load of an image from one source.
-package struct ImageLoad: Sendable {
-    package let source: Source
-    /// The resource that was requested.
-    let resource: Resource
-    package var options: LoadOptions
-    package var context: AccessContext
-    /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
-    var owner: String?
-    /// Whether it is a prefetch: no access, and not recorded in the log.
-    package var isPrefetch = false
-    /// When its fetch began; `nil` before that.
-    var begun: Int64?
-    /// Whether the image is kept in memory.
-    package var keepsInMemory = true
-
-    init(_ source: Source, of resource: Resource, _ options: LoadOptions) {
-        self.source = source.resolved
-        self.resource = resource
-        self.options = options
-        context = AccessContext(categories: resource.categories, user: resource.user)
-    }
-
-    /// Records an event of a prefetch.
-    func record(_ kind: RecordedEvent.Kind) {
-        options.cache.recorded(
-            RecordedEvent(time: options.cache.clock.now, kind: kind, key: computedKey, user: context.user))
-    }
-
-    /// The key of the original.
-    package var key: String { owner.map { EntryOrigin.privateKey(source.cacheKey, of: $0) } ?? source.cacheKey }
-
-    /// The key of the image.
-    package var computedKey: String { key.computedKey(with: options.processor.identifier) }
-
-    /// The entry of the image.
-    var entry: EntryKey { EntryKey(options.cache, computedKey, options.forcedExtension) }
-
-    /// The place of the image on disk.
-    var diskPlace: MadeImage.Place {
-        MadeImage.Place(
-            cache: ObjectIdentifier(options.cache), key: computedKey, tier: .disk,
-            forcedExtension: options.forcedExtension)
-    }
-
-    /// Whether the image is made of the original, and not the original itself.
-    package var isVariant: Bool { !options.processor.identifier.isEmpty }
-
-    /// The load of the entry that is private to the user, or to loads without a user; `nil` if no entry is private.
-    var ofPrivateEntry: ImageLoad? {
-        guard options.cache.privateEntries.mayExist || isVariant && options.originalCache.privateEntries.mayExist else {
-            return nil
-        }
-        var mine = self
-        mine.owner = context.user ?? ""
-        return mine
-    }
-
-    /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.
-    var ofLowDataSource: ImageLoad? {
-        guard case .network = source, let other = options.lowDataSource,
-            options.downloader.configuration.isNetworkConstrained()
-        else { return nil }
-        var options = options
-        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
-        var low = ImageLoad(other, of: resource, options)
-        (low.isPrefetch, low.keepsInMemory) = (isPrefetch, keepsInMemory)
-        return low
-    }
-
-    /// The options of the cache.
-    package var cacheOptions: CacheOptions {
-        var cache = CacheOptions()
-        cache.processorIdentifier = options.processor.identifier
-        cache.context = context
-        cache.memoryCacheExpiration = options.memoryCacheExpiration
-        cache.memoryCacheAccessExtendingExpiration = options.memoryCacheAccessExtendingExpiration
-        cache.diskCacheExpiration = options.diskCacheExpiration
-        cache.diskCacheAccessExtendingExpiration = options.diskCacheAccessExtendingExpiration
-        cache.fromMemoryCacheOrRefresh = options.fromMemoryCacheOrRefresh
-        cache.keepInBackground = options.keepInBackground
-        cache.forcedExtension = options.forcedExtension
-        cache.isPrefetch = isPrefetch
-        cache.fetchDuration = begun.map { max(options.cache.clock.now - $0, 0) }
-        return cache
-    }
-
-    /// The options of the cache of originals, where an original is another entry than the image.
-    var originalOptions: CacheOptions {
-        var cache = cacheOptions
-        if isVariant { cache.forcedExtension = nil }
-        return cache
-    }
-
-    /// The serializer, if not the cache's; an original that is to be kept is kept as it came, if the cache's can read it.
-    package var serializer: (any CacheSerializer<Bitmap>)? {
-        if let serializer = options.serializer { return serializer }
-        guard options.cacheOriginalImage, !isVariant, options.cache.serializer.readsImageFiles else { return nil }
-        return BitmapSerializer(prefersOriginal: true)
-    }
-}
-
-/// An entry of one of several caches.
-struct EntryKey: Hashable, Sendable {
-    let cache: ObjectIdentifier
-    let computed: String
-    let forcedExtension: String?
-
-    init(_ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?) {
-        self.cache = ObjectIdentifier(cache)
-        self.computed = computed
-        self.forcedExtension = forcedExtension
-    }
-}
+import Synchronization
 
 /// Identifies the making of a variant.
 struct VariantKey: Hashable, Sendable {
@@ -138,8 +23,66 @@ enum Variant: Sendable {
     case made(MadeImage, bytes: Data?, Freshness?)
 }
 
-// The order in which one source is asked: cache, original, only then what has to be loaded.
-extension HalcyonManager {
+/// Loads the images of a manager: asks the cache, then its originals, then the source; processes and keeps what it has loaded.
+final class ImageLoader: Sendable {
+    let decoder: ImageDecoder
+    let decodeLimiter: DecodeLimiter
+    /// Merges loads from providers.
+    let providers = ProviderMerger()
+    /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
+    let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
+    /// Merges the making of variants of cached originals.
+    let variants = SharedWork<VariantKey, Variant>()
+    /// The processing of variants, which a load that joins with a higher priority does at once.
+    let variantWorks = QueuedWorks<VariantKey>()
+    /// The entries that are being revalidated in the background.
+    let revalidating = Mutex<Set<EntryKey>>([])
+
+    init(_ decoder: ImageDecoder, _ decodeLimiter: DecodeLimiter) {
+        self.decoder = decoder
+        self.decodeLimiter = decodeLimiter
+    }
+
+    private var revalidation: ImageRevalidation { ImageRevalidation(loader: self) }
+
+    // MARK: - Sources in turn
+
+    /// Returns the image of the first source that has it.
+    func image(for resource: Resource, _ options: LoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
+        var result = try await inTurn(resource, options) { [self] load in
+            do {
+                return try await image(load, task)
+            } catch  where !error.isCancellation {
+                load.options.cache.recordMiss(forKey: load.key, options: load.cacheOptions)
+                throw error
+            }
+        }
+        if let modifier = options.imageModifier { result.image = modifier.modified(result.image) }
+        return result
+    }
+
+    /// Returns the result of the first source that does not fail.
+    ///
+    /// - Throws: the error of the only source, or those of all.
+    func inTurn<Value>(
+        _ resource: Resource, _ options: LoadOptions, _ work: (ImageLoad) async throws -> Value
+    ) async throws -> Value {
+        var failures: [SourceFailure] = []
+        for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
+            do {
+                var load = ImageLoad(source, of: resource, options)
+                // It takes the place of the resource's source only.
+                if number > 0 { load.options.lowDataSource = nil }
+                return try await work(load)
+            } catch  where !error.isCancellation {
+                failures.append(SourceFailure(source: source, error: error))
+            }
+        }
+        if failures.count == 1, let only = failures.first { throw only.error }
+        throw ManagerError.allSourcesFailed(failures)
+    }
+    // MARK: - One source: cache, original, then what has to be loaded
+
     /// Returns the image of one source.
     func image(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         if load.options.forceRefresh { return try await loaded(load, task) }
@@ -153,9 +96,9 @@ extension HalcyonManager {
 
     /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
     private func fromCache(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult? {
-        switch await lookUpFresh(load) {
+        switch await revalidation.lookUpFresh(load) {
         case .found(let result): result
-        case .stale(let record, let policy): try await renewed(load, record, policy, task)
+        case .stale(let record, let policy): try await revalidation.renewed(load, record, policy, task)
         case .missing: try await madeOfOriginal(load)
         }
     }
@@ -164,10 +107,10 @@ extension HalcyonManager {
     func view(of load: ImageLoad) async -> ImageLoad {
         guard let mine = load.ofPrivateEntry else { return load }
         let (options, originals) = (load.options, load.options.originalCache)
-        if await options.cache.isThere(mine.computedKey, forcedExtension: options.forcedExtension).cached {
+        if await options.cache.tiers.isThere(mine.computedKey, forcedExtension: options.forcedExtension).cached {
             return mine
         }
-        if mine.isVariant, await originals.isThere(mine.key, forcedExtension: nil).cached { return mine }
+        if mine.isVariant, await originals.tiers.isThere(mine.key, forcedExtension: nil).cached { return mine }
         return load
     }
 
@@ -192,7 +135,7 @@ extension HalcyonManager {
                 user: options.context.user, kind: .probe)
         }
         if let image = inMemory() { return .memory(image) }
-        if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
+        if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
         let serializer = load.serializer
         let decoding = decodeLimiter.queue(over: .untouch, load.options.priority)
         let look = { @Sendable in
@@ -202,9 +145,9 @@ extension HalcyonManager {
         guard serializer == nil else { return try await look() }
         let (found, isFirst) = try await lookUps.value(of: load.entry, look)
         if isFirst { return found }
-        guard let image = found.image else { return cache.missed(computed, options) }
+        guard let image = found.image else { return cache.tiers.missed(computed, options) }
         if let image = inMemory() { return .memory(image) }
-        cache.sharedHit(computed, image, options)
+        cache.tiers.sharedHit(computed, image, options)
         return .disk(image)
     }
 
@@ -242,7 +185,7 @@ extension HalcyonManager {
     private func makeVariant(_ load: ImageLoad, _ work: QueuedWork) async throws -> Variant {
         // It may have been made since this load looked it up.
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
-        let (isUsable, record) = await freshnessOfOriginal(load)
+        let (isUsable, record) = await revalidation.freshnessOfOriginal(load)
         guard isUsable else { return .none }
         guard let original = await original(load) else { return .none }
         try Task.checkCancellation()
@@ -278,7 +221,7 @@ extension HalcyonManager {
     /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
     private func original(_ load: ImageLoad) async -> ImageProcessItem? {
         let originals = load.options.originalCache
-        if let bytes = await originals.original(forKey: load.key, options: load.originalOptions) {
+        if let bytes = await originals.tiers.original(forKey: load.key, options: load.originalOptions) {
             return .data(bytes)
         }
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
@@ -290,12 +233,12 @@ extension HalcyonManager {
         guard load.options.wantsOriginalData else { return nil }
         let (cache, originals) = (load.options.cache, load.options.originalCache)
         if !load.isVariant, keepsOriginals(cache, load),
-            let bytes = await cache.original(forKey: load.key, options: load.cacheOptions)
+            let bytes = await cache.tiers.original(forKey: load.key, options: load.cacheOptions)
         {
             return bytes
         }
         guard load.isVariant || originals !== cache, keepsOriginals(originals, load) else { return nil }
-        return await originals.original(forKey: load.key, options: load.originalOptions)
+        return await originals.tiers.original(forKey: load.key, options: load.originalOptions)
     }
 
     /// Whether a cache's entry under the key of a load's source has the original bytes.
@@ -309,7 +252,7 @@ extension HalcyonManager {
     /// Loads, processes and keeps.
     func loaded(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         var load = load
-        load.begun = load.begun ?? load.options.cache.clock.now
+        load.begun = load.begun ?? load.options.cache.tiers.clock.now
         guard load.isPrefetch else { return try await fetched(load, task) }
         load.record(.prefetchStart)
         do { return try await fetched(load, task) } catch {
@@ -380,6 +323,172 @@ extension HalcyonManager {
             image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
     }
+
+    // MARK: - Prefetching
+
+    /// Prefetches an image from one source.
+    ///
+    /// - Returns: what was loaded or made; `nil` if the image is cached already.
+    func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
+        if load.options.forceRefresh { return try await loadedUnseen(load) }
+        let cache = load.options.cache
+        let view = await view(of: load)
+        let found = await cache.tiers.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
+        if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
+            var renewed = view
+            // An image that is in memory already is replaced there, too.
+            renewed.keepsInMemory = load.keepsInMemory || found == .memory
+            if try await revalidation.prefetchedStale(renewed) { return .renewed }
+            if found == .disk, load.keepsInMemory {
+                await cache.tiers.promote(
+                    view.computedKey, serializer: view.serializer, options: view.cacheOptions,
+                    decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
+                view.record(.prefetchArrival)
+            }
+            return nil
+        }
+        if let made = try await madeOfOriginal(view) { return Prefetched(made) }
+        if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
+        return try await loadedUnseen(load)
+    }
+
+    /// Loads, processes and keeps an image that no request waits for. In Low Data Mode its other source is prefetched.
+    ///
+    /// - Returns: what was loaded; `nil` if the image of the other source is cached.
+    func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
+        if let low = load.ofLowDataSource { return try await prefetch(low) }
+        return Prefetched(try await loaded(load, nil))
+    }
+    // MARK: - Keeping, once for all loads that share an image
+
+    /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
+    /// returns, the disk later unless the load waits for it.
+    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
+        // An image of a truncated file is shown once, and never kept.
+        if made.image.provenance?.isComplete == false { return }
+        let requested = load
+        var load = load
+        if freshness?.isPrivate == true { load.owner = load.context.user ?? "" }
+        let options = load.options
+        let heeds = options.freshness?.honoursServer == true
+        if heeds, freshness?.isStorable == false {
+            // A joined load that does not heed the server may have kept it.
+            await made.forbid()
+            // An earlier response is outdated by this one.
+            await removeEntry(requested)
+            if load.owner != requested.owner { await removeEntry(load) }
+            return
+        }
+        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
+        if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
+            // What was private to the user is outdated by this response, which is not.
+            cache.removeImage(
+                forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
+            if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
+        }
+        await keepOriginal(made, original, freshness, load)
+        let disk = load.diskPlace
+        let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
+        let record = heeds ? freshness : nil
+        let computed = load.computedKey
+        let isOnDisk = await made.inTurn {
+            let toDisk =
+                !options.cacheMemoryOnly
+                && made.claim(disk, now: cache.tiers.clock.now) {
+                    (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+                } remove: {
+                    await cache.remove(
+                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
+                        fromMemory: false)
+                }
+            let toMemory =
+                load.keepsInMemory
+                && made.claim(memory, now: cache.tiers.clock.now) {
+                    (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
+                } remove: {
+                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
+                }
+            // A prefetch leaves memory alone; what it has of the key is older.
+            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
+            cache.tiers.store(
+                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
+                // Another load may have kept this image on disk.
+                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
+                kept: { [notes = cache.tiers.notes] in
+                    made.stored($0, at: disk)
+                    notes.note(record, of: $0, at: computed)
+                },
+                done: { _ in
+                    if toMemory { made.written(memory) }
+                    if toDisk { made.written(disk) }
+                })
+            return toDisk
+        }
+        if options.waitForCache { await made.settle(disk) }
+        // Another load that does not heed the server has kept it without a record.
+        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
+    }
+
+    private func keepOriginal(_ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
+        let options = load.options
+        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
+            !options.cacheMemoryOnly, load.isVariant
+        else { return }
+        let (originals, key) = (options.originalCache, load.key)
+        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
+        let record = options.freshness?.honoursServer == true ? freshness : nil
+        let (serializer, decoder) = (originals.serializer, decoder)
+        await made.inTurn {
+            let isFirst = made.claim(place, now: originals.tiers.clock.now) {
+                (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+            } remove: {
+                await originals.remove(forKey: key)
+            }
+            guard isFirst else { return }
+            originals.tiers.keepOriginal(
+                {
+                    // Other serializers may encrypt what they store.
+                    if serializer.readsImageFiles { return original }
+                    let picture = try? decoder.decode(original)
+                    return picture.flatMap { serializer.data(with: $0, original: original) }
+                },
+                forKey: key, options: load.originalOptions,
+                kept: { [notes = originals.tiers.notes] in notes.note(record, of: $0, at: key) },
+                done: { made.written(place) })
+        }
+        if options.waitForCache { await made.settle(place) }
+    }
+
+    /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
+    private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
+        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
+        await made.settle(place)
+        guard let bytes = made.bytes(at: place) else { return }
+        _ = await cache.tiers.onDisk(.change(computed)) { [notes = cache.tiers.notes] storage in
+            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension)
+            // Another store may have taken its place.
+            guard (try? Data(contentsOf: url)) == bytes else { return }
+            notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)
+        }
+    }
+
+    /// Removes the entry of a load, and the original of which a variant was made, with their records.
+    func removeEntry(_ load: ImageLoad) async {
+        let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
+        await cache.remove(
+            forKey: key, processorIdentifier: load.options.processor.identifier,
+            forcedExtension: load.options.forcedExtension)
+        await removeRecord(cache, load.computedKey)
+        guard load.isVariant else { return }
+        await originals.remove(forKey: key)
+        await removeRecord(originals, key)
+    }
+
+    private func removeRecord(_ cache: ImageCache<Bitmap>, _ computed: String) async {
+        let notes = cache.tiers.notes
+        guard notes.mayHaveAny else { return }
+        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(nil, of: computed) }
+    }
 }
 
 extension CacheSerializer<Bitmap> {
@@ -416,6 +525,17 @@ extension CallbackQueue {
             }
         } catch {
             return false
+        }
+    }
+}
+
+extension EntryNotes {
+    /// Notes what the server says of bytes; without anything to note, removes a note of other bytes.
+    fileprivate func note(_ freshness: Freshness?, of bytes: Data, at computed: String) {
+        if let freshness {
+            set(FreshnessRecord(freshness, of: bytes).note, of: computed)
+        } else if FreshnessRecord(note: note(of: computed))?.isOf(bytes) != true {
+            set(nil, of: computed)
         }
     }
 }

@@ -1,0 +1,120 @@
+import Foundation
+import HalcyonAccessLog
+import HalcyonCache
+import HalcyonImages
+import HalcyonNetworking
+
+/// The load of an image from one source.
+package struct ImageLoad: Sendable {
+    package let source: Source
+    /// The resource that was requested.
+    let resource: Resource
+    package var options: LoadOptions
+    package var context: AccessContext
+    /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
+    var owner: String?
+    /// Whether it is a prefetch: no access, and not recorded in the log.
+    package var isPrefetch = false
+    /// When its fetch began; `nil` before that.
+    var begun: Int64?
+    /// Whether the image is kept in memory.
+    package var keepsInMemory = true
+
+    init(_ source: Source, of resource: Resource, _ options: LoadOptions) {
+        self.source = source.resolved
+        self.resource = resource
+        self.options = options
+        context = AccessContext(categories: resource.categories, user: resource.user)
+    }
+
+    /// Records an event of a prefetch.
+    func record(_ kind: RecordedEvent.Kind) {
+        options.cache.tiers.recorded(
+            RecordedEvent(time: options.cache.tiers.clock.now, kind: kind, key: computedKey, user: context.user))
+    }
+
+    /// The key of the original.
+    package var key: String { owner.map { EntryOrigin.privateKey(source.cacheKey, of: $0) } ?? source.cacheKey }
+
+    /// The key of the image.
+    package var computedKey: String { key.computedKey(with: options.processor.identifier) }
+
+    /// The entry of the image.
+    var entry: EntryKey { EntryKey(options.cache, computedKey, options.forcedExtension) }
+
+    /// The place of the image on disk.
+    var diskPlace: MadeImage.Place {
+        MadeImage.Place(
+            cache: ObjectIdentifier(options.cache), key: computedKey, tier: .disk,
+            forcedExtension: options.forcedExtension)
+    }
+
+    /// Whether the image is made of the original, and not the original itself.
+    package var isVariant: Bool { !options.processor.identifier.isEmpty }
+
+    /// The load of the entry that is private to the user, or to loads without a user; `nil` if no entry is private.
+    var ofPrivateEntry: ImageLoad? {
+        guard options.cache.privateEntries.mayExist || isVariant && options.originalCache.privateEntries.mayExist else {
+            return nil
+        }
+        var mine = self
+        mine.owner = context.user ?? ""
+        return mine
+    }
+
+    /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.
+    var ofLowDataSource: ImageLoad? {
+        guard case .network = source, let other = options.lowDataSource,
+            options.downloader.configuration.isNetworkConstrained()
+        else { return nil }
+        var options = options
+        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
+        var low = ImageLoad(other, of: resource, options)
+        (low.isPrefetch, low.keepsInMemory) = (isPrefetch, keepsInMemory)
+        return low
+    }
+
+    /// The options of the cache.
+    package var cacheOptions: CacheOptions {
+        var cache = CacheOptions()
+        cache.processorIdentifier = options.processor.identifier
+        cache.context = context
+        cache.memoryCacheExpiration = options.memoryCacheExpiration
+        cache.memoryCacheAccessExtendingExpiration = options.memoryCacheAccessExtendingExpiration
+        cache.diskCacheExpiration = options.diskCacheExpiration
+        cache.diskCacheAccessExtendingExpiration = options.diskCacheAccessExtendingExpiration
+        cache.fromMemoryCacheOrRefresh = options.fromMemoryCacheOrRefresh
+        cache.keepInBackground = options.keepInBackground
+        cache.forcedExtension = options.forcedExtension
+        cache.isPrefetch = isPrefetch
+        cache.fetchDuration = begun.map { max(options.cache.tiers.clock.now - $0, 0) }
+        return cache
+    }
+
+    /// The options of the cache of originals, where an original is another entry than the image.
+    var originalOptions: CacheOptions {
+        var cache = cacheOptions
+        if isVariant { cache.forcedExtension = nil }
+        return cache
+    }
+
+    /// The serializer, if not the cache's; an original that is to be kept is kept as it came, if the cache's can read it.
+    package var serializer: (any CacheSerializer<Bitmap>)? {
+        if let serializer = options.serializer { return serializer }
+        guard options.cacheOriginalImage, !isVariant, options.cache.serializer.readsImageFiles else { return nil }
+        return BitmapSerializer(prefersOriginal: true)
+    }
+}
+
+/// An entry of one of several caches.
+struct EntryKey: Hashable, Sendable {
+    let cache: ObjectIdentifier
+    let computed: String
+    let forcedExtension: String?
+
+    init(_ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?) {
+        self.cache = ObjectIdentifier(cache)
+        self.computed = computed
+        self.forcedExtension = forcedExtension
+    }
+}
