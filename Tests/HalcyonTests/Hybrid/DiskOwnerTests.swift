@@ -1,9 +1,9 @@
 import Foundation
 import HalcyonEviction
+import HalcyonSupport
 import HalcyonTestSupport
 import Synchronization
 import Testing
-import HalcyonSupport
 
 @testable import HalcyonCache
 
