@@ -75,10 +75,12 @@ struct NextVisitModel {
         var logit: Float = 0
         var sums = Units.zero
         linear.withUnsafeBufferPointer { linear in
-            for input in 0..<Self.inputs { logit += linear[input] * first[input] }
-        }
-        below.withUnsafeBufferPointer { below in
-            for input in 0..<Self.inputs { sums += below[input] * first[input] }
+            below.withUnsafeBufferPointer { below in
+                for input in 0..<Self.inputs {
+                    logit += linear[input] * first[input]
+                    sums += below[input] * first[input]
+                }
+            }
         }
         let units = sums.replacing(with: 0, where: sums .< 0)
         let parts = units * above

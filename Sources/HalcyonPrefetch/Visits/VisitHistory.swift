@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 import HalcyonLearning
 
@@ -91,6 +92,15 @@ struct VisitHistory {
         guard access.categories > 0, access.categories < BaselineBounds.categories else { return }
         while sets.count <= Int(access.categories) { sets.append(VisitObject()) }
         Self.count(&sets[Int(access.categories)], at: access.time, isReturn: isReturn)
+    }
+
+    /// Reads the statistics of an object into the processor's cache.
+    @inline(__always)
+    func prefetchIntoCPUCache(_ object: UInt32) {
+        objects.withUnsafeBytes { objects in
+            guard let first = objects.baseAddress else { return }
+            halcyon_prefetch(first + Int(object) * MemoryLayout<VisitObject>.stride)
+        }
     }
 
     private static func count(_ what: inout VisitObject, at time: Int64, isReturn: Bool) {

@@ -21,7 +21,7 @@ import HalcyonSupport
 /// the same: a fetch of a large one is no dearer.
 ///
 /// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes beside those of ``PrefetchPlanner``:
-/// 80 a pair of user and object, 48 an object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
+/// 80 a pair of user and object, 52 an object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
 public final class VisitPlanner: PrefetchPolicy {
     /// The most objects that are remembered of a user.
     public static let bound = 512
@@ -49,6 +49,20 @@ public final class VisitPlanner: PrefetchPolicy {
     private var popular: [UInt32] = []
     private var isPopular: Set<UInt32> = []
     private var inputs = [Float](repeating: 0, count: NextVisitModel.inputs)
+    /// The number of the last plan that listed each object, and of the last plan.
+    private var listedIn: [UInt32] = []
+    private var planNumber: UInt32 = 0
+    private var candidates: [Scored] = []
+    private var residents: [Scored] = []
+    /// How many objects ahead their statistics are read into the processor's cache.
+    private static let lookahead = 8
+
+    /// An object that a plan has scored, and its place among those of the plan.
+    private struct Scored: BitwiseCopyable {
+        var probability: Float
+        var object: UInt32
+        var place: Int
+    }
 
     /// Creates a policy that has learned nothing.
     ///
@@ -261,70 +275,85 @@ public final class VisitPlanner: PrefetchPolicy {
         // Before its end, a visit has no outcome to learn from yet, and the examples of the last plan are still to be learned.
         let isOver = context.endsVisit(users[slot].lastRequest, at: moment.time)
         if isOver { end(slot) }
-        users[slot].items.removeAll { $0.visits == 0 && !outlook.isResident($0.object) }
-        let user = users[slot]
-        var items = user.items
-        let own = Set(items.lazy.map(\.object))
+        // Taken out while they are scored, so that they are changed in place.
+        var items: [VisitItem] = []
+        swap(&items, &users[slot].items)
+        items.removeAll { $0.visits == 0 && !outlook.isResident($0.object) }
+        let ownCount = items.count
         refreshPopular(at: moment.time)
-        for object in popular.prefix(Self.popularBound) where !own.contains(object) {
-            items.append(VisitItem(object: object))
-        }
+        addPopular(to: &items)
         // The examples are a sample of what is scored, the same size for all.
         let wanted = Float(Self.examplesPerPlan) / Float(max(items.count, 1))
         if isOver {
             users[slot].examples.removeAll(keepingCapacity: true)
             users[slot].exampleObjects.removeAll(keepingCapacity: true)
-            users[slot].exampleVisit = user.visit
+            users[slot].exampleVisit = users[slot].visit
         }
-        let scene = history.moment(of: user, at: moment.time)
+        let scene = history.moment(of: users[slot], at: moment.time)
         let threshold = outcomes.threshold(forShare: price)
-        var candidates: [(probability: Float, item: VisitItem)] = []
-        var residents: [(probability: Float, object: UInt32, size: Int)] = []
+        candidates.removeAll(keepingCapacity: true)
+        residents.removeAll(keepingCapacity: true)
         for place in items.indices {
+            if place + Self.lookahead < items.count { history.prefetchIntoCPUCache(items[place + Self.lookahead].object) }
             let probability = inputs.withUnsafeMutableBufferPointer { inputs -> Float in
                 guard let first = inputs.baseAddress else { return 0 }
                 history.describe(items[place], at: scene, into: first)
                 return model.probability(first)
             }
-            items[place].probability = probability
-            if isOver, place < user.items.count { users[slot].items[place].probability = probability }
+            let object = items[place].object
+            if isOver || place >= ownCount { items[place].probability = probability }
             if isOver, Float(generator.next() >> 40) * 0x1p-24 < wanted {
                 users[slot].examples.append(contentsOf: inputs)
-                users[slot].exampleObjects.append(items[place].object)
+                users[slot].exampleObjects.append(object)
             }
-            if outlook.isResident(items[place].object) {
-                residents.append((probability, items[place].object, history.objects[Int(items[place].object)].size))
-            } else if probability >= threshold, !outlook.holds(items[place].object) {
-                candidates.append((probability, items[place]))
+            if outlook.isResident(object) {
+                residents.append(Scored(probability: probability, object: object, place: place))
+            } else if probability >= threshold, !outlook.holds(object) {
+                candidates.append(Scored(probability: probability, object: object, place: place))
             }
         }
+        let proposed = items[ownCount...]
+        items.removeSubrange(ownCount...)
+        defer { swap(&items, &users[slot].items) }
         guard model.isReady else { return }
-        candidates.sort { ($1.probability, $0.item.object) < ($0.probability, $1.item.object) }
+        candidates.sort { ($1.probability, $0.object) < ($0.probability, $1.object) }
         residents.sort { ($0.probability, $0.object) < ($1.probability, $1.object) }
         let replaces = betweenVisits.isOpen || isTrial()
         users[slot].wouldRelease = nil
         var (room, place) = (outlook.room, 0)
         for candidate in candidates.prefix(outlook.limit) {
-            let size = history.objects[Int(candidate.item.object)].size
+            let size = history.objects[Int(candidate.object)].size
             if size > outlook.capacity { continue }
             var (made, end) = (room, place)
             while replaces, made < size, end < residents.count,
                 residents[end].probability + price < candidate.probability
             {
-                made += residents[end].size
+                made += history.objects[Int(residents[end].object)].size
                 end += 1
             }
             guard made >= size else { break }
             for resident in residents[place..<end] {
                 plan.release(resident.object)
-                addRivals(ours: resident.object, theirs: candidate.item.object, slot, isBetweenVisits: true)
+                addRivals(ours: resident.object, theirs: candidate.object, slot, isBetweenVisits: true)
             }
             (room, place) = (made - size, end)
-            plan.propose(candidate.item.object, probability: candidate.probability)
-            if !own.contains(candidate.item.object) { users[slot].items.append(candidate.item) }
+            plan.propose(candidate.object, probability: candidate.probability)
+            if candidate.place >= ownCount { items.append(proposed[candidate.place]) }
         }
         // The first to leave in the next visit.
         if duringVisits.isOpen, place < residents.count { plan.release(residents[place].object) }
+    }
+
+    /// Adds the objects that all users request, unless they are in the list.
+    private func addPopular(to items: inout [VisitItem]) {
+        planNumber &+= 1
+        if listedIn.count < history.objects.count {
+            listedIn.append(contentsOf: repeatElement(0, count: history.objects.count - listedIn.count))
+        }
+        for item in items where Int(item.object) < listedIn.count { listedIn[Int(item.object)] = planNumber }
+        for object in popular.prefix(Self.popularBound) where listedIn[Int(object)] != planNumber {
+            items.append(VisitItem(object: object))
+        }
     }
 
     private func refreshPopular(at time: Int64) {
@@ -347,7 +376,7 @@ public final class VisitPlanner: PrefetchPolicy {
     }
 
     public var metadataBytes: Int {
-        withinVisits.metadataBytes
+        withinVisits.metadataBytes + listedIn.capacity * 4
             + users.reduce(history.objects.capacity * MemoryLayout<VisitObject>.stride) {
                 $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
                     + $1.examples.capacity * 4
