@@ -124,6 +124,27 @@ struct CacheMetricsTests {
         let counts = fixture.cache.statistics.prefetches
         #expect(counts == PrefetchCounts(prefetched: 2, used: 1, wasted: 1))
         #expect(counts.precision == 0.5)
+        let factory = RecordingFactory()
+        CacheMetrics(fixture.cache, name: "test", factory: factory).collect()
+        #expect(
+            factory.values.filter { $0.key.hasPrefix("halcyon_prefetch") } == [
+                "halcyon_prefetched_total": 2, "halcyon_prefetches_used_total": 1, "halcyon_prefetches_wasted_total": 1,
+            ])
+    }
+
+    @Test("repeated collection begins at once, and collects once more when it is cancelled")
+    func repeated() async throws {
+        let fixture = try Fixture()
+        let factory = RecordingFactory()
+        let metrics = CacheMetrics(fixture.cache, name: "test", factory: factory)
+        let running = Task { try await metrics.run(every: .seconds(3_600)) }
+        await waitUntil { factory.values["halcyon_cache_disk_open"] == 1 }
+        _ = try await fixture.cache.image(forKey: "none")
+        let misses = "halcyon_cache_lookups_total{result=miss}"
+        #expect(factory.values[misses] == nil)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        #expect(factory.values[misses] == 1)
     }
 
     @Test("released metrics observe no further load")

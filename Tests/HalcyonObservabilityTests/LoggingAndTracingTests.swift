@@ -8,6 +8,7 @@ import Testing
 import Tracing
 
 @testable import HalcyonObservability
+@testable import HalcyonPipeline
 
 /// Keeps the messages that are logged: `level: message metadata`.
 struct RecordingHandler: LogHandler {
@@ -31,6 +32,16 @@ struct RecordingHandler: LogHandler {
     func log(event: LogEvent) {
         let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         lines.add((["\(event.level):", "\(event.message)"] + details).joined(separator: " "))
+    }
+}
+
+/// A provider that answers only to cancellation.
+struct NeverProvider: ImageDataProvider {
+    let cacheKey = "never"
+
+    func data() async throws -> Data {
+        try await Task.sleep(for: .seconds(3_600))
+        return Data()
     }
 }
 
@@ -60,6 +71,30 @@ struct LoggingAndTracingTests {
         await waitUntil { lines.all.contains { $0.hasPrefix("warning: Another cache uses the directory;") } }
         #expect(lines.all.contains { $0.contains("url=http://127.0.0.1:1/a.png") })
         #expect(!lines.all.contains { $0.contains("secret") || $0.contains("word@") || $0.contains("token") })
+        withExtendedLifetime((logging, other)) {}
+    }
+
+    @Test("a cancelled load is logged for debugging, and a directory that cannot be used as an error")
+    func levels() async throws {
+        let fixture = try Fixture()
+        let lines = RecordingHandler.Lines()
+        let logger = Logger(label: "test") { _ in RecordingHandler(lines: lines) }
+        let logging = CacheLogger(fixture.manager, logger: logger)
+        await waitUntil { lines.all.contains { $0.hasPrefix("info: The disk tier is open.") } }
+        let waiting = Resource(.provider(NeverProvider()))
+        let load = Task { try await fixture.manager.image(for: waiting) }
+        await waitUntil { fixture.manager.loader.providers.waiterCount == 1 }
+        load.cancel()
+        await #expect(throws: CancellationError.self) { try await load.value }
+        await waitUntil { lines.all.contains { $0.hasPrefix("debug: ") } }
+        #expect(!lines.all.contains { $0.hasPrefix("warning: ") })
+        let file = fixture.folder.path + "/file"
+        try Data().write(to: URL(fileURLWithPath: file))
+        let unusable = ImageCache<Data>(
+            disk: .init(name: "unusable", directory: URL(fileURLWithPath: file)), serializer: TransformingSerializer(),
+            triggers: [])
+        let other = CacheLogger(unusable, logger: logger)
+        await waitUntil { lines.all.contains { $0.hasPrefix("error: The disk tier is not in use.") } }
         withExtendedLifetime((logging, other)) {}
     }
 
