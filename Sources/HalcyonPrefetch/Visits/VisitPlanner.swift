@@ -294,7 +294,8 @@ public final class VisitPlanner: PrefetchPolicy {
         candidates.removeAll(keepingCapacity: true)
         residents.removeAll(keepingCapacity: true)
         for place in items.indices {
-            if place + Self.lookahead < items.count { history.prefetchIntoCPUCache(items[place + Self.lookahead].object) }
+            let ahead = place + Self.lookahead
+            if ahead < items.count { history.prefetchIntoCPUCache(items[ahead].object) }
             let probability = inputs.withUnsafeMutableBufferPointer { inputs -> Float in
                 guard let first = inputs.baseAddress else { return 0 }
                 history.describe(items[place], at: scene, into: first)
