@@ -293,6 +293,11 @@ public final class VisitPlanner: PrefetchPolicy {
         let threshold = outcomes.threshold(forShare: price)
         candidates.removeAll(keepingCapacity: true)
         residents.removeAll(keepingCapacity: true)
+        // Local copies: each access to a property of a class is checked for exclusivity.
+        let (history, model) = (self.history, self.model)
+        var inputs: [Float] = []
+        swap(&inputs, &self.inputs)
+        defer { swap(&inputs, &self.inputs) }
         for place in items.indices {
             let ahead = place + Self.lookahead
             if ahead < items.count { history.prefetchIntoCPUCache(items[ahead].object) }
@@ -313,7 +318,7 @@ public final class VisitPlanner: PrefetchPolicy {
                 candidates.append(Scored(probability: probability, object: object, place: place))
             }
         }
-        let proposed = items[ownCount...]
+        let popular = Array(items[ownCount...])
         items.removeSubrange(ownCount...)
         defer { swap(&items, &users[slot].items) }
         guard model.isReady else { return }
@@ -339,7 +344,7 @@ public final class VisitPlanner: PrefetchPolicy {
             }
             (room, place) = (made - size, end)
             plan.propose(candidate.object, probability: candidate.probability)
-            if candidate.place >= ownCount { items.append(proposed[candidate.place]) }
+            if candidate.place >= ownCount { items.append(popular[candidate.place - ownCount]) }
         }
         // The first to leave in the next visit.
         if duringVisits.isOpen, place < residents.count { plan.release(residents[place].object) }
