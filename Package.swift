@@ -51,6 +51,7 @@ let package = Package(
         .library(name: "HalcyonCodecs", targets: ["HalcyonCodecs"]),
         .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
+        .library(name: "HalcyonViews", targets: ["HalcyonViews"]),
         .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
         .library(name: "HalcyonServiceLifecycle", targets: ["HalcyonServiceLifecycle"]),
         .library(name: "HalcyonObservability", targets: ["HalcyonObservability"]),
@@ -158,10 +159,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "HalcyonViews", dependencies: ["HalcyonPipeline"], swiftSettings: strict),
+        .target(
             name: "Halcyon",
             dependencies: [
                 "HalcyonCache", "HalcyonNetworking", "HalcyonImages", "HalcyonCodecs",
-                "HalcyonPipeline", "HalcyonPrediction", "HalcyonAccessLog",
+                "HalcyonPipeline", "HalcyonPrediction", "HalcyonViews", "HalcyonAccessLog",
             ] + defaultTransport,
             swiftSettings: strict + [curlIsDefault]),
         .target(
@@ -241,6 +244,9 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonViewsTests",
+            dependencies: ["Halcyon", "HalcyonViews", "HalcyonEviction", "HalcyonTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HalcyonServiceLifecycleTests",
             dependencies: [
