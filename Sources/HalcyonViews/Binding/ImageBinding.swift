@@ -58,7 +58,7 @@ public final class ImageBinding {
     @discardableResult
     public func setImage(
         with resource: Resource?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
-        progress: (@MainActor (DownloadProgress) -> Void)? = nil, completion: Completion? = nil
+        progress: (@MainActor (DownloadProgress) -> Void)?, completion: Completion? = nil
     ) -> Bool {
         lastRequest += 1
         let id = lastRequest
@@ -80,6 +80,15 @@ public final class ImageBinding {
         request.whenDisappearing = options.whenDisappearing
         handle(Input(.set(request), found.map { .success($0) }))
         return found != nil
+    }
+
+    /// Shows the image of a resource; see ``setImage(with:placeholder:options:progress:completion:)``.
+    @discardableResult
+    public func setImage(
+        with resource: Resource?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
+        completion: Completion? = nil
+    ) -> Bool {
+        setImage(with: resource, placeholder: placeholder, options: options, progress: nil, completion: completion)
     }
 
     /// Cancels the request that is pending. What the view shows stays.
