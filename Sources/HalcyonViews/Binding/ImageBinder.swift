@@ -3,6 +3,10 @@ import HalcyonNetworking
 import HalcyonPipeline
 import Observation
 
+#if canImport(CoreGraphics)
+    import CoreGraphics
+#endif
+
 /// The image of a view that is described by its state, as in SwiftUI: an object to observe, in place of a view to change.
 ///
 /// ```swift
@@ -25,6 +29,10 @@ public final class ImageBinder: ImageDisplaying {
     public private(set) var progress: DownloadProgress?
     /// Why the last request has no image; `nil` for a pending request, or one whose image is shown.
     public private(set) var error: DisplayError?
+    #if canImport(CoreGraphics)
+        /// ``picture`` as an image of Core Graphics, converted once. It changes with ``picture``, which is observed.
+        @ObservationIgnored private(set) var drawn: CGImage?
+    #endif
     /// The size of the view that shows the picture, for ``Downsampling/toView``. Set it before the image is requested. Default: `nil`.
     @ObservationIgnored public var displaySize: DisplaySize?
 
@@ -60,6 +68,9 @@ public final class ImageBinder: ImageDisplaying {
     public func disappeared() { binding.disappeared() }
 
     public func display(_ picture: Bitmap?, transition: ImageTransition) {
+        #if canImport(CoreGraphics)
+            drawn = picture?.cgImage
+        #endif
         (self.transition, self.picture) = (transition, picture)
     }
 
