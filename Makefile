@@ -5,6 +5,7 @@
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # standins: the parts for Apple's platforms, type-checked against declarations.   screen: a gallery in a window of GTK 4, read back.
+# bench-views: views with a binding beside views without one.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # Each bench… has a short form, SHORT=1, which shows that it works; its figures mean nothing.
 # model-exchange: models to Python's safetensors and back.
@@ -28,7 +29,7 @@ IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -76,7 +77,7 @@ nightly:
 	$(MAKE) sanitize SECONDS=600
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) acceptance
-	for name in bench bench-cache bench-log bench-images bench-network bench-kernels; do $(MAKE) $$name || exit 1; done
+	for name in bench bench-cache bench-log bench-images bench-network bench-views bench-kernels; do $(MAKE) $$name || exit 1; done
 	$(MAKE) confirmatory
 	@test -z "$$HALCYON_TRACES" || $(MAKE) evidence
 	$(if $(PEERS_READY),$(MAKE) peers)
@@ -153,6 +154,9 @@ bench-images: dependencies $(IMAGES_VENV)/ready
 bench-network:
 	@.ci/install-dependencies tests
 	swift run -c release NetworkBenchmark
+
+bench-views: dependencies
+	swift run -c release ViewBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY) $(BENCH_SIZE)
@@ -253,7 +257,7 @@ docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl --target HalcyonURLSession \
-	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonViews --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

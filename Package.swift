@@ -282,6 +282,9 @@ let package = Package(
             name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport"],
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
         .executableTarget(
+            name: "ViewBenchmark", dependencies: ["HalcyonViews"], path: "Experiments/Benchmarks/Views",
+            swiftSettings: strict),
+        .executableTarget(
             name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),
         .executableTarget(
             name: "MetricsExample",

@@ -47,7 +47,8 @@ public final class ImageBinding {
 
     /// Shows the image of a resource, in place of what was requested before.
     ///
-    /// If the same image is loading already, its load continues, with its own options; see ``LoadKey``.
+    /// If the view is loading the same image already, with the same user, processor, cache and downloader, that load continues. Options
+    /// such as retries and expirations are then those of the request that started it.
     ///
     /// - Parameters:
     ///   - resource: the resource; `nil` cancels the load, and shows the placeholder or nothing.
@@ -221,9 +222,7 @@ public final class ImageBinding {
 }
 
 /// What makes two requests want the same load: a request with an equal key continues the load that is running.
-///
-/// Other options (retries, expiration, priorities of the network) are those of the request that started the load.
-public struct LoadKey: Hashable, Sendable {
+struct LoadKey: Hashable, Sendable {
     private let cacheKey: String
     private let user: String?
     private let processor: String

@@ -34,6 +34,8 @@ public final class ImageList<Row: Hashable & Sendable> {
 
     private let resource: @MainActor (Row) -> Resource?
     private var displayed: [ObjectIdentifier: Displayed] = [:]
+    /// The number of cells above which those that were released are removed.
+    private var limit = 64
     private var prefetches: [Row: Prefetch] = [:]
     private var lastPrefetch = 0
 
@@ -53,9 +55,13 @@ public final class ImageList<Row: Hashable & Sendable> {
     /// The rows that are being prefetched.
     public var prefetchingRows: Set<Row> { Set(prefetches.keys) }
 
-    /// Notes that a cell is about to appear on the screen, for a row. O(1).
+    /// Notes that a cell is about to appear on the screen, for a row. O(1), amortised.
     public func willDisplay(_ row: Row, in binding: ImageBinding) {
         displayed[ObjectIdentifier(binding)] = Displayed(row: row, binding: binding)
+        if displayed.count > limit {
+            displayed = displayed.filter { $0.value.binding != nil }
+            limit = max(2 * displayed.count, 64)
+        }
         binding.appeared()
     }
 

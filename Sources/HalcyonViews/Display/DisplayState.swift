@@ -84,7 +84,7 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
     private var phase = Phase.suspended
     private var lastLoad: LoadID = 0
     private var showsPicture = false
-    private(set) var isVisible = true
+    private var isVisible = true
     private(set) var isGone = false
 
     package init() {}
@@ -184,7 +184,6 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
     }
 
     private mutating func appeared() -> [Action] {
-        if isGone { return [] }
         isVisible = true
         guard let request = pending else { return [] }
         switch phase {
@@ -199,7 +198,6 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
     }
 
     private mutating func disappeared() -> [Action] {
-        if isGone { return [] }
         isVisible = false
         guard let request = pending, case .loading(let load, isLow: false) = phase else { return [] }
         switch request.whenDisappearing {
