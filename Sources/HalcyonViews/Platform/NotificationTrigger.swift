@@ -70,8 +70,8 @@ public final class NotificationTrigger: CacheTrigger {
 
 /// The observers of one subscription.
 ///
-/// It is `Sendable` without being checked: the center and the observers' tokens are documented to be usable from any thread, and the list
-/// of tokens is changed under a lock only.
+/// It is `Sendable` without being checked. The center and the tokens of observers can be used from any thread, as Foundation documents.
+/// The list of tokens is changed under a lock only.
 private final class Observers: @unchecked Sendable {
     private let center: NotificationCenter
     private var tokens: [any NSObjectProtocol] = []

@@ -8,8 +8,9 @@ import HalcyonViews
 ///
 /// With `--faulty`, the cells show whatever arrives.
 ///
-/// It checks the colours that the display shows at the centre of each cell: placeholders before pictures; no picture of another row at
-/// any step, although cells are reused while their loads end; all pictures in the end; pictures in memory at once. It counts the loads
+/// It checks the colours that the display shows at the centre of each cell. Placeholders come before pictures. At no step does a cell show
+/// the picture of another row, although cells are reused while their loads end. In the end all pictures are shown, and those in memory
+/// at once. It counts the loads
 /// that were cancelled. Screenshots are written to FOLDER. The exit code is 1 if a check fails.
 @main
 @MainActor
