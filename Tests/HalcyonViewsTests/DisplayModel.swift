@@ -1,8 +1,10 @@
 @testable import HalcyonViews
 
-/// What a view's display should be, as facts; the actions of an event are the differences between the facts before and after it.
+/// What a view's display should be, as facts; the actions of an event are the differences between the facts before and
+/// after it.
 ///
-/// It shares no step with ``DisplayState``: that one lists the actions of each event, this one only says what holds afterwards.
+/// It shares no step with ``DisplayState``: that one lists the actions of each event, this one only says what holds
+/// afterwards.
 struct DisplayModel: Hashable {
     typealias State = DisplayState<Int>
 

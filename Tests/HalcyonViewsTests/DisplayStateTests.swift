@@ -7,7 +7,8 @@ import Testing
 @Suite("Display of a view: against a model", .timeLimit(.minutes(20)))
 struct DisplayStateTests {
     private typealias State = DisplayState<Int>
-    /// A template of an event. Requests get the number of the event; loads are named by their distance from the last one.
+    /// A template of an event. Requests get the number of the event; loads are named by their distance from the last
+    /// one.
     private enum Kind {
         case set(State.Request)
         case clear
@@ -64,7 +65,8 @@ struct DisplayStateTests {
         }
     }
 
-    /// Sequences that lead to the same machine and the same model have the same continuations, which are followed once.
+    /// Sequences that lead to the same machine and the same model have the same continuations, which are followed
+    /// once.
     @Test("every sequence of up to seven events: each has the actions of the model")
     func exhaustive() {
         let length = SoakLength.isLong ? 12 : 7

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Alpha as Core Graphics draws it", .timeLimit(.minutes(20)))
 struct PremultipliedAlphaTests {
-    /// A level that was premultiplied with an alpha, rounded, comes back within the step of that alpha: 255 / (2 × alpha), rounded.
+    /// A level that was premultiplied with an alpha, rounded, comes back within the step of that alpha: 255 / (2 ×
+    /// alpha), rounded.
     @Test("every level under every alpha comes back as near as premultiplied bytes can hold it")
     func everyLevel() {
         var failures = 0

@@ -1,4 +1,5 @@
-// Declarations of the runtime of Objective-C that HalcyonViews uses, with Apple's signatures. Their bodies are never run.
+// Declarations of the runtime of Objective-C that HalcyonViews uses, with Apple's signatures. Their bodies are never
+// run.
 
 public enum objc_AssociationPolicy: UInt {
     case OBJC_ASSOCIATION_ASSIGN, OBJC_ASSOCIATION_RETAIN_NONATOMIC

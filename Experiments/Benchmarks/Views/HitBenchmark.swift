@@ -1,8 +1,8 @@
 import Foundation
 import HalcyonViews
 
-/// The time from the request of a cached image until the view shows it. From disk, it is measured with the file in the system's cache
-/// and without. From memory, it is measured beside a look-up without a binding.
+/// The time from the request of a cached image until the view shows it. From disk, it is measured with the file in the
+/// system's cache and without. From memory, it is measured beside a look-up without a binding.
 @MainActor
 struct HitBenchmark {
     private let images = isShort ? 5 : 200

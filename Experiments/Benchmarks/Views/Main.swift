@@ -5,7 +5,8 @@ import HalcyonViews
 ///
 ///     swift run -c release ViewBenchmark
 ///
-/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures mean nothing.
+/// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures
+/// mean nothing.
 @main
 @MainActor
 enum Main {

@@ -1,8 +1,8 @@
 import Foundation
 import HalcyonViews
 
-/// The peak memory of a picture of 4000 × 3000 that is shown at 400 pixels, decoded in full size and downsampled. Each is measured in a
-/// process of its own, as what the peak of its resident memory grows by. Linux only.
+/// The peak memory of a picture of 4000 × 3000 that is shown at 400 pixels, decoded in full size and downsampled. Each
+/// is measured in a process of its own, as what the peak of its resident memory grows by. Linux only.
 @MainActor
 struct PeakBenchmark {
     func run() async throws {

@@ -63,8 +63,9 @@ struct ScrollBenchmark {
     }
 }
 
-/// A link of a given speed in this process, in place of a server. A thread sends a piece of each transfer in turn, until the transfer
-/// ends or is cancelled. No sockets are opened, so that the time of connections is not in the figures.
+/// A link of a given speed in this process, in place of a server. A thread sends a piece of each transfer in turn,
+/// until the transfer ends or is cancelled. No sockets are opened, so that the time of connections is not in the
+/// figures.
 private final class SharedLink: Transport {
     private struct Sending {
         let number: Int

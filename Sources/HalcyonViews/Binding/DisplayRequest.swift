@@ -35,8 +35,8 @@ extension DisplayOutcome {
     }
 }
 
-// The three objects below end what they stand for when they are released, which a binding's deinitializer cannot do: it may run on any
-// thread.
+// The three objects below end what they stand for when they are released, which a binding's deinitializer cannot do:
+// it may run on any thread.
 
 /// A load that is cancelled when it is released.
 final class RunningLoad: Sendable {

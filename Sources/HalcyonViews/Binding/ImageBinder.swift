@@ -7,7 +7,8 @@ import Observation
     import CoreGraphics
 #endif
 
-/// The image of a view that is described by its state, as in SwiftUI: an object to observe, in place of a view to change.
+/// The image of a view that is described by its state, as in SwiftUI: an object to observe, in place of a view to
+/// change.
 ///
 /// ```swift
 /// let binder = ImageBinder()
@@ -33,7 +34,8 @@ public final class ImageBinder: ImageDisplaying {
         /// ``picture`` as an image of Core Graphics, converted once. It changes with ``picture``, which is observed.
         @ObservationIgnored private(set) var drawn: CGImage?
     #endif
-    /// The size of the view that shows the picture, for ``Downsampling/toView``. Set it before the image is requested. Default: `nil`.
+    /// The size of the view that shows the picture, for ``Downsampling/toView``. Set it before the image is requested.
+    /// Default: `nil`.
     @ObservationIgnored public var displaySize: DisplaySize?
 
     @ObservationIgnored private let manager: HalcyonManager

@@ -9,12 +9,12 @@ import HalcyonPipeline
 /// }
 /// ```
 ///
-/// The view shows the last image that was set, whatever the order in which images arrive. An image in memory is shown before
-/// ``setImage(with:placeholder:options:progress:completion:)`` returns. Each completion is called once, on the main actor; that of a
-/// replaced request is called with ``DisplayError/superseded``.
+/// The view shows the last image that was set, whatever the order in which images arrive. An image in memory is shown
+/// before ``setImage(with:placeholder:options:progress:completion:)`` returns. Each completion is called once, on the
+/// main actor; that of a replaced request is called with ``DisplayError/superseded``.
 ///
-/// The view owns the binding, and the binding refers to the view weakly. When the view is released, the load is cancelled and its
-/// transfer is closed unless another load needs it.
+/// The view owns the binding, and the binding refers to the view weakly. When the view is released, the load is
+/// cancelled and its transfer is closed unless another load needs it.
 @MainActor
 public final class ImageBinding {
     /// The result of a request.
@@ -47,8 +47,8 @@ public final class ImageBinding {
 
     /// Shows the image of a resource, in place of what was requested before.
     ///
-    /// If the view is loading the same image already, with the same user, processor, cache and downloader, that load continues. Options
-    /// such as retries and expirations are then those of the request that started it.
+    /// If the view is loading the same image already, with the same user, processor, cache and downloader, that load
+    /// continues. Options such as retries and expirations are then those of the request that started it.
     ///
     /// - Parameters:
     ///   - resource: the resource; `nil` cancels the load, and shows the placeholder or nothing.
@@ -114,7 +114,8 @@ public final class ImageBinding {
         }
     }
 
-    /// Handles an event. Events that the view causes while actions are performed follow afterwards; completions may cause any.
+    /// Handles an event. Events that the view causes while actions are performed follow afterwards; completions may
+    /// cause any.
     private func handle(_ input: Input) {
         inbox.append(input)
         guard !isPerforming else { return }

@@ -1,6 +1,7 @@
 import HalcyonPipeline
 
-/// The images of a list whose views are reused, such as a table or a grid: which rows are on the screen, and which are prefetched.
+/// The images of a list whose views are reused, such as a table or a grid: which rows are on the screen, and which are
+/// prefetched.
 ///
 /// ```swift
 /// let list = ImageList<Int> { row in Resource(urls[row]) }
@@ -65,16 +66,16 @@ public final class ImageList<Row: Hashable & Sendable> {
         binding.appeared()
     }
 
-    /// Notes that a cell has left the screen; see ``DisplayOptions/whenDisappearing``. Ignored if the cell shows another row by now,
-    /// because it was reused. O(1).
+    /// Notes that a cell has left the screen; see ``DisplayOptions/whenDisappearing``. Ignored if the cell shows
+    /// another row by now, because it was reused. O(1).
     public func didEndDisplaying(_ row: Row, in binding: ImageBinding) {
         guard displayed[ObjectIdentifier(binding)]?.row == row else { return }
         displayed[ObjectIdentifier(binding)] = nil
         binding.disappeared()
     }
 
-    /// Prefetches the images of rows, at a low priority. Rows that are being prefetched already, or have no image, are ignored. A cell
-    /// that requests one of the images meanwhile joins its load and raises the priority.
+    /// Prefetches the images of rows, at a low priority. Rows that are being prefetched already, or have no image, are
+    /// ignored. A cell that requests one of the images meanwhile joins its load and raises the priority.
     public func prefetch(_ rows: some Sequence<Row>) {
         let loadOptions = options.loadOptions(for: cellSize, defaults: manager.defaultOptions)
         for row in rows where prefetches[row] == nil {

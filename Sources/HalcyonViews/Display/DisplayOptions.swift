@@ -7,11 +7,13 @@ public struct DisplayOptions: Sendable {
     /// The options of the load. Default: those of the manager. A binding reports on the main actor whatever
     /// `ImageOptions.callbackQueue` states.
     public var load: ImageOptions?
-    /// How the image appears. It is used for images that were not cached, and only while the view is visible. Default: none.
+    /// How the image appears. It is used for images that were not cached, and only while the view is visible. Default:
+    /// none.
     public var transition = ImageTransition.none
     /// Whether the transition is used for cached images, too. Default: `false`.
     public var forcesTransition = false
-    /// Whether the picture that the view shows stays until the image arrives, in place of the placeholder. Default: `false`.
+    /// Whether the picture that the view shows stays until the image arrives, in place of the placeholder. Default:
+    /// `false`.
     public var keepsCurrentImage = false
     /// The picture that is shown if the load fails. Default: none; the placeholder stays.
     public var failureImage: Bitmap?
@@ -40,12 +42,13 @@ public struct DisplayOptions: Sendable {
     }
 }
 
-/// The size to which pictures are decoded. A smaller size takes less memory and time. Each size is a cached variant of its own.
+/// The size to which pictures are decoded. A smaller size takes less memory and time. Each size is a cached variant of
+/// its own.
 public enum Downsampling: Sendable, Hashable {
     /// The size of the file.
     case none
-    /// At most the size of the view in pixels, when the image is requested. Pictures keep their proportions and are never enlarged. The
-    /// size of the file is used where the view does not know its size, or has none yet.
+    /// At most the size of the view in pixels, when the image is requested. Pictures keep their proportions and are
+    /// never enlarged. The size of the file is used where the view does not know its size, or has none yet.
     case toView
     /// At most this size.
     case to(PixelSize)

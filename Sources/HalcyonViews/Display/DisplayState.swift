@@ -2,7 +2,8 @@
 ///
 /// Events go in, actions come out. There are no views, loads or threads here. ``ImageBinding`` performs the actions.
 ///
-/// - A view has at most one *pending* request: the last one that was set, until it is completed. Each request is completed once.
+/// - A view has at most one *pending* request: the last one that was set, until it is completed. Each request is
+///   completed once.
 /// - A pending request is *loading* or *suspended*. A suspended one has no load, because its view has disappeared.
 /// - The indicator is on exactly while the request is loading.
 /// - A request for the image that is being loaded already takes over that load.
@@ -171,7 +172,8 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         return lastLoad
     }
 
-    /// Ends the pending request. Returns the actions that end its load, that which stops the indicator, and its completion.
+    /// Ends the pending request. Returns the actions that end its load, that which stops the indicator, and its
+    /// completion.
     private mutating func end(
         _ outcome: DisplayOutcome
     ) -> (ended: (cancels: [Action], indicator: [Action]), completions: [Action]) {
@@ -218,8 +220,8 @@ public enum DisappearanceBehavior: String, Hashable, Sendable, CaseIterable {
     case continues
     /// The load continues with a low priority. It returns to its own priority when the view appears.
     case lowersPriority
-    /// The load is cancelled, and starts again when the view appears. The request stays pending meanwhile. The bytes that have arrived
-    /// are lost unless the downloader can resume the transfer.
+    /// The load is cancelled, and starts again when the view appears. The request stays pending meanwhile. The bytes
+    /// that have arrived are lost unless the downloader can resume the transfer.
     case cancels
 }
 

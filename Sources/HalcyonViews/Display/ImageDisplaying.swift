@@ -12,7 +12,8 @@ import HalcyonNetworking
 /// }
 /// ```
 ///
-/// A view owns its binding, as `images` here. When the view is released, the binding is released with it and cancels the load.
+/// A view owns its binding, as `images` here. When the view is released, the binding is released with it and cancels
+/// the load.
 @MainActor
 public protocol ImageDisplaying: AnyObject {
     /// Replaces the picture of the view.
@@ -22,7 +23,8 @@ public protocol ImageDisplaying: AnyObject {
     ///   - transition: how the picture appears. A view may ignore it. It is never ``ImageTransition/custom(_:)``.
     func display(_ picture: Bitmap?, transition: ImageTransition)
 
-    /// The size of the view, which bounds the size of decoded pictures (``Downsampling/toView``). Default: `nil`, not known.
+    /// The size of the view, which bounds the size of decoded pictures (``Downsampling/toView``). Default: `nil`, not
+    /// known.
     var displaySize: DisplaySize? { get }
 }
 
@@ -44,7 +46,8 @@ public struct DisplaySize: Sendable, Hashable {
         (self.width, self.height, self.scale) = (width, height, scale)
     }
 
-    /// The size in pixels, rounded up; `nil` if a side or the scale is not positive, or a side exceeds 1,000,000 pixels.
+    /// The size in pixels, rounded up; `nil` if a side or the scale is not positive, or a side exceeds 1,000,000
+    /// pixels.
     public var pixels: PixelSize? {
         let (width, height) = (width * scale, height * scale)
         guard self.width > 0, self.height > 0, scale > 0, width <= 1e6, height <= 1e6 else { return nil }
@@ -58,7 +61,8 @@ public enum ImageTransition: Sendable {
     case none
     /// The picture is blended in over this time.
     case fade(Duration)
-    /// A function shows the picture. It must call ``ImageDisplaying/display(_:transition:)`` of the view, as within an animation.
+    /// A function shows the picture. It must call ``ImageDisplaying/display(_:transition:)`` of the view, as within an
+    /// animation.
     case custom(@MainActor (_ view: any ImageDisplaying, _ picture: Bitmap) -> Void)
 }
 
@@ -84,7 +88,8 @@ public protocol PlaceholderPresenting: AnyObject, Sendable {
 public protocol ImageIndicator: AnyObject, Sendable {
     /// Starts. Calls of `start` and ``stop()`` alternate.
     func start()
-    /// Stops. Called once for each ``start()``: when the image has arrived, the load has failed or was cancelled, or the view is released.
+    /// Stops. Called once for each ``start()``: when the image has arrived, the load has failed or was cancelled, or
+    /// the view is released.
     func stop()
     /// Shows the progress of the load. Called between `start` and `stop` only. Default: ignores it.
     func report(_ progress: DownloadProgress)

@@ -2,7 +2,8 @@ import HalcyonImages
 
 /// Alpha as Core Graphics draws it.
 enum PremultipliedAlpha {
-    /// Returns pixels with straight alpha for premultiplied RGBA pixels. O(pixels). Colours of pixels with an alpha of 0 become 0.
+    /// Returns pixels with straight alpha for premultiplied RGBA pixels. O(pixels). Colours of pixels with an alpha of
+    /// 0 become 0.
     static func straight(_ premultiplied: [UInt8]) -> [UInt8] {
         var pixels = premultiplied
         for at in stride(from: 0, to: pixels.count - 3, by: 4) {
@@ -21,7 +22,8 @@ enum PremultipliedAlpha {
     import Foundation
 
     extension Bitmap {
-        /// The picture as an image of Core Graphics, in sRGB; `nil` if the system cannot make one. O(pixels): the pixels are copied.
+        /// The picture as an image of Core Graphics, in sRGB; `nil` if the system cannot make one. O(pixels): the
+        /// pixels are copied.
         public var cgImage: CGImage? {
             guard let provider = CGDataProvider(data: NSData(data: Data(pixels)) as CFData),
                 let space = CGColorSpace(name: CGColorSpace.sRGB)

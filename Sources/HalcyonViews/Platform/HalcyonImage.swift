@@ -6,8 +6,8 @@
 
     /// An image of SwiftUI that is loaded.
     ///
-    /// Its load is requested when the view appears, and again when the context names another image. While the view is not on the screen,
-    /// the load has a low priority, or is cancelled (``ImageContext/whenDisappearing(_:)``).
+    /// Its load is requested when the view appears, and again when the context names another image. While the view is
+    /// not on the screen, the load has a low priority, or is cancelled (``ImageContext/whenDisappearing(_:)``).
     public struct HalcyonImage<Placeholder: View>: View {
         private let context: ImageContext
         private let scale: CGFloat

@@ -7,11 +7,12 @@ import Synchronization
 ///
 /// ```swift
 /// let trigger = NotificationTrigger(memoryWarnings: [Notification.Name("MyMemoryWarning")])
-/// let cache = ImageCache<Bitmap>(memory: .init(), disk: .init(name: "pictures"), serializer: BitmapSerializer(), triggers: [trigger])
+/// let cache = ImageCache<Bitmap>(
+///     memory: .init(), disk: .init(name: "pictures"), serializer: BitmapSerializer(), triggers: [trigger])
 /// ```
 ///
-/// On Apple's platforms, `NotificationTrigger.app` has the names of UIKit or AppKit. The initializer takes those of any other toolkit.
-/// A subscription observes the notification center until it ends.
+/// On Apple's platforms, `NotificationTrigger.app` has the names of UIKit or AppKit. The initializer takes those of
+/// any other toolkit. A subscription observes the notification center until it ends.
 public final class NotificationTrigger: CacheTrigger {
     /// Starts work that the system must not interrupt. Returns what ends it.
     public typealias BackgroundWork = @Sendable () -> @Sendable () -> Void
@@ -33,8 +34,8 @@ public final class NotificationTrigger: CacheTrigger {
     ///   - terminations: the names of notifications that the app ends. The thread that posts one waits for the disks.
     ///   - pressure: the severity of a memory warning. By default all images in memory are removed.
     ///   - terminationLimit: the longest time to wait for the disks when the app ends. Default: 2 seconds.
-    ///   - beginWork: asks the system for time in the background; called once for each cache and notification. By default the
-    ///     system is not asked.
+    ///   - beginWork: asks the system for time in the background; called once for each cache and notification. By
+    ///     default the system is not asked.
     public init(
         center: NotificationCenter = .default, memoryWarnings: [Notification.Name] = [],
         backgrounds: [Notification.Name] = [], terminations: [Notification.Name] = [],
@@ -70,8 +71,8 @@ public final class NotificationTrigger: CacheTrigger {
 
 /// The observers of one subscription.
 ///
-/// It is `Sendable` without being checked. The center and the tokens of observers can be used from any thread, as Foundation documents.
-/// The list of tokens is changed under a lock only.
+/// It is `Sendable` without being checked. The center and the tokens of observers can be used from any thread, as
+/// Foundation documents. The list of tokens is changed under a lock only.
 private final class Observers: @unchecked Sendable {
     private let center: NotificationCenter
     private var tokens: [any NSObjectProtocol] = []

@@ -95,8 +95,8 @@
     }
 
     extension NotificationTrigger {
-        /// The notifications of the app: memory warnings, entering the background, termination. The system is asked for time in the
-        /// background until the disks are flushed.
+        /// The notifications of the app: memory warnings, entering the background, termination. The system is asked
+        /// for time in the background until the disks are flushed.
         @MainActor
         public static func app() -> NotificationTrigger {
             NotificationTrigger(

@@ -2,7 +2,8 @@ import Foundation
 import HalcyonViews
 import Synchronization
 
-/// A transport that holds each answer until the program gives it, and counts. The picture of a row has one colour, which the row decides.
+/// A transport that holds each answer until the program gives it, and counts. The picture of a row has one colour,
+/// which the row decides.
 final class GalleryTransport: Transport {
     private struct Held {
         let number: Int

@@ -8,10 +8,10 @@ import HalcyonViews
 ///
 /// With `--faulty`, the cells show whatever arrives.
 ///
-/// It checks the colours that the display shows at the centre of each cell. Placeholders come before pictures. At no step does a cell show
-/// the picture of another row, although cells are reused while their loads end. In the end all pictures are shown, and those in memory
-/// at once. It counts the loads
-/// that were cancelled. Screenshots are written to FOLDER. The exit code is 1 if a check fails.
+/// It checks the colours that the display shows at the centre of each cell. Placeholders come before pictures. At no
+/// step does a cell show the picture of another row, although cells are reused while their loads end. In the end all
+/// pictures are shown, and those in memory at once. It counts the loads that were cancelled. Screenshots are written
+/// to FOLDER. The exit code is 1 if a check fails.
 @main
 @MainActor
 enum Main {
@@ -49,7 +49,8 @@ enum Main {
         let pictures = try colors(gallery, write: "2-pictures", to: folder)
         try check(pictures.count >= 16 && pictures.allSatisfy { $0.isRight }, "then pictures: \(pictures)")
 
-        // Down to the end. Some answers are given just before the cells are reused, and come while they show other rows.
+        // Down to the end. Some answers are given just before the cells are reused, and come while they show other
+        // rows.
         let extent = Int(halcyon_screen_extent())
         let steps = 120
         var seen = (placeholders: 0, pictures: 0)

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What GTK asks of the program. Cells are numbered from 0 in the order of their creation, and are reused for other rows.
+/// What GTK asks of the program. Cells are numbered from 0 in the order of their creation, and are reused for other
+/// rows.
 typedef struct {
     /// A cell was created.
     void (*created)(void *context, int32_t cell);
@@ -25,8 +26,8 @@ int32_t halcyon_screen_open(
 /// Handles all events that are due.
 void halcyon_screen_pump(void);
 
-/// Handles events until three more frames were drawn, so that the display shows the state of the cells. Returns 0, or 1 if nothing
-/// was drawn in half a minute.
+/// Handles events until three more frames were drawn, so that the display shows the state of the cells. Returns 0, or
+/// 1 if nothing was drawn in half a minute.
 int32_t halcyon_screen_draw(void);
 
 /// Shows straight RGBA pixels in a cell, or nothing if `pixels` is NULL. The bytes are copied.
@@ -41,8 +42,8 @@ int32_t halcyon_screen_extent(void);
 /// Finds the place of a cell's picture in the window. Returns whether the whole of it is inside the window and shown.
 bool halcyon_screen_bounds(int32_t cell, int32_t *x, int32_t *y, int32_t *width, int32_t *height);
 
-/// Copies what the display shows at the place of the window, as RGBA; `pixels` has `width * height * 4` bytes. It asks the display and
-/// not GTK. Returns 0, or 1 if it cannot be read.
+/// Copies what the display shows at the place of the window, as RGBA; `pixels` has `width * height * 4` bytes. It asks
+/// the display and not GTK. Returns 0, or 1 if it cannot be read.
 int32_t halcyon_screen_capture(uint8_t *pixels, int32_t width, int32_t height);
 
 /// Closes the window.
