@@ -82,7 +82,7 @@ struct DisplayOptionsTests {
         #expect(small.picture == sample.picture)
         let fixed = DisplayOptions { $0.downsampling = .to(PixelSize(width: 15, height: 11)) }
         #expect(
-            fixed.loadOptions(for: nil, defaults: ImageOptions())?.processor?.identifier == "halcyon.downsample(15x11)")
+            fixed.loadOptions(for: nil, defaultProcessor: nil)?.processor?.identifier == "halcyon.downsample(15x11)")
     }
 
     @Test("a size that is not known, empty, negative or not a number has no pixels")

@@ -12,6 +12,8 @@ struct PeakBenchmark {
             try photograph(width: width, height: height).write(to: file)
             print("a picture of \(width) × \(height), shown at 400 × 300, from a file")
             for mode in ["full", "downsampled"] {
+                // Before the child's lines.
+                fflush(nil)
                 let child = Process()
                 child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
                 child.arguments = ["--peak", mode, file.path]

@@ -1,3 +1,4 @@
+import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
 
@@ -27,6 +28,8 @@ public final class ImageBinding {
     /// Shows that an image is loading. A change takes effect with the next load. Default: none.
     public var indicator: (any ImageIndicator)?
 
+    /// That of the manager's default options, which take longer to copy than a hit in memory.
+    private let defaultProcessor: (any ImageProcessor)?
     private var state = DisplayState<LoadKey>()
     private var requests: [Int: DisplayRequest] = [:]
     private var lastRequest = 0
@@ -40,6 +43,7 @@ public final class ImageBinding {
     /// Creates the binding of a view.
     public init(_ view: any ImageDisplaying, manager: HalcyonManager = .shared) {
         (self.view, self.manager) = (view, manager)
+        defaultProcessor = manager.defaultOptions.processor
     }
 
     /// Whether an image is loading.
@@ -63,7 +67,7 @@ public final class ImageBinding {
     ) -> Bool {
         lastRequest += 1
         let id = lastRequest
-        let loadOptions = options.loadOptions(for: view?.displaySize, defaults: manager.defaultOptions)
+        let loadOptions = options.loadOptions(for: view?.displaySize, defaultProcessor: defaultProcessor)
         requests[id] = DisplayRequest(
             resource: resource, placeholder: placeholder, options: options, loadOptions: loadOptions,
             progress: progress,
@@ -73,7 +77,7 @@ public final class ImageBinding {
             return false
         }
         let found = view == nil ? nil : manager.imageInMemory(for: resource, options: loadOptions)
-        var request = DisplayState<LoadKey>.Request(id: id, key: LoadKey(resource, loadOptions, manager.defaultOptions))
+        var request = DisplayState<LoadKey>.Request(id: id, key: LoadKey(resource, loadOptions, defaultProcessor))
         request.isInMemory = found != nil
         request.keepsCurrentImage = options.keepsCurrentImage
         request.forcesTransition = options.forcesTransition
@@ -129,17 +133,17 @@ public final class ImageBinding {
     private func perform(_ input: Input) {
         let actions = state.handle(input.event)
         isPerforming = true
-        var ended: [(DisplayRequest, Result<ImageResult, DisplayError>)] = []
+        var ended: [(PendingCompletion, Result<ImageResult, DisplayError>)] = []
         for action in actions {
             if case .complete(let id, let outcome) = action {
                 guard let request = requests.removeValue(forKey: id) else { continue }
-                ended.append((request, outcome.result(input.result)))
+                ended.append((request.completion, outcome.result(input.result)))
             } else {
                 perform(action, input)
             }
         }
         isPerforming = false
-        for (request, result) in ended { request.completion.call(result) }
+        for (completion, result) in ended { completion.call(result) }
     }
 
     private func perform(_ action: DisplayState<LoadKey>.Action, _ input: Input) {
@@ -229,16 +233,19 @@ struct LoadKey: Hashable, Sendable {
     private let processor: String
     private let cache: ObjectIdentifier?
     private let downloader: ObjectIdentifier?
-    private let flags: [Bool?]
+    private let flags: UInt8
 
-    init(_ resource: Resource, _ options: ImageOptions?, _ defaults: ImageOptions) {
+    init(_ resource: Resource, _ options: ImageOptions?, _ defaultProcessor: (any ImageProcessor)?) {
         (cacheKey, user) = (resource.cacheKey, resource.user)
-        processor = (options?.processor ?? defaults.processor)?.identifier ?? ""
+        processor = (options?.processor ?? defaultProcessor)?.identifier ?? ""
         cache = options?.cache.map(ObjectIdentifier.init)
         downloader = options?.downloader.map(ObjectIdentifier.init)
+        guard let options else {
+            flags = 0
+            return
+        }
         flags = [
-            options?.forceRefresh, options?.onlyFromCache, options?.fromMemoryCacheOrRefresh,
-            options?.wantsOriginalData,
-        ]
+            options.forceRefresh, options.onlyFromCache, options.fromMemoryCacheOrRefresh, options.wantsOriginalData,
+        ].reduce(0) { flags, flag in flags * 3 + (flag.map { $0 ? 2 : 1 } ?? 0) }
     }
 }

@@ -123,7 +123,7 @@ public struct ImageContext: Sendable {
     /// Sets the categories of the image, which policies and rules of a cache use.
     public func categories(_ categories: [String]) -> Self { with { $0.resource?.categories = categories } }
 
-    /// Sets the user who requests the image; see ``Resource/user``.
+    /// Sets the user who requests the image; see `Resource.user`.
     public func user(_ user: String?) -> Self { with { $0.resource?.user = user } }
 
     // MARK: What is reported

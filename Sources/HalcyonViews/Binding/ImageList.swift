@@ -77,7 +77,8 @@ public final class ImageList<Row: Hashable & Sendable> {
     /// Prefetches the images of rows, at a low priority. Rows that are being prefetched already, or have no image, are
     /// ignored. A cell that requests one of the images meanwhile joins its load and raises the priority.
     public func prefetch(_ rows: some Sequence<Row>) {
-        let loadOptions = options.loadOptions(for: cellSize, defaults: manager.defaultOptions)
+        let loadOptions = options.loadOptions(
+            for: cellSize, defaultProcessor: manager.defaultOptions.processor)
         for row in rows where prefetches[row] == nil {
             guard let resource = resource(row) else { continue }
             var options = loadOptions ?? ImageOptions()

@@ -29,11 +29,13 @@ public struct DisplayOptions: Sendable {
     public init(_ set: (inout DisplayOptions) -> Void) { set(&self) }
 
     /// Returns the options of a load for a view of a size; `nil` for those of the manager.
-    func loadOptions(for size: DisplaySize?, defaults: ImageOptions) -> ImageOptions? {
+    func loadOptions(
+        for size: DisplaySize?, defaultProcessor: (any ImageProcessor)?
+    ) -> ImageOptions? {
         guard let pixels = downsampling.size(for: size) else { return load }
         var options = load ?? ImageOptions()
         let downsample = DownsamplingImageProcessor(size: pixels)
-        if let processor = options.processor ?? defaults.processor {
+        if let processor = options.processor ?? defaultProcessor {
             options.processor = downsample |> processor
         } else {
             options.processor = downsample
