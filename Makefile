@@ -4,6 +4,8 @@
 # bench-cache: the tiers of the image cache, memory beside NSCache.
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
+# standins: the parts for Apple's platforms, type-checked against declarations.   screen: a gallery in a window of GTK 4, read back.
+# bench-views: views with a binding beside views without one.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # Each bench… has a short form, SHORT=1, which shows that it works; its figures mean nothing.
 # model-exchange: models to Python's safetensors and back.
@@ -27,7 +29,7 @@ IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -53,6 +55,15 @@ avif:
 	@touch Sources/CAVIF/avif.c
 	HALCYON_AVIF=1 swift test --filter '^HalcyonAVIFTests\.'
 
+# The parts of HalcyonViews for UIKit, AppKit and SwiftUI, type-checked on Linux against the declarations in Tests/StandIns.
+standins: dependencies
+	@Tests/StandIns/run
+
+# A gallery in a window of GTK 4 on a virtual display, whose pixels are checked; the screenshots are in .build/screen. Linux only.
+screen:
+	@.ci/install-dependencies screen
+	Experiments/Screen/run
+
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.
 # SEED=1 repeats a run; without it, each run has another.
 TARGET := all
@@ -66,7 +77,7 @@ nightly:
 	$(MAKE) sanitize SECONDS=600
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) acceptance
-	for name in bench bench-cache bench-log bench-images bench-network bench-kernels; do $(MAKE) $$name || exit 1; done
+	for name in bench bench-cache bench-log bench-images bench-network bench-views bench-kernels; do $(MAKE) $$name || exit 1; done
 	$(MAKE) confirmatory
 	@test -z "$$HALCYON_TRACES" || $(MAKE) evidence
 	$(if $(PEERS_READY),$(MAKE) peers)
@@ -143,6 +154,9 @@ bench-images: dependencies $(IMAGES_VENV)/ready
 bench-network:
 	@.ci/install-dependencies tests
 	swift run -c release NetworkBenchmark
+
+bench-views: dependencies
+	swift run -c release ViewBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY) $(BENCH_SIZE)
@@ -243,7 +257,7 @@ docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl --target HalcyonURLSession \
-	    --target HalcyonImages --target HalcyonPipeline --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonViews --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs

@@ -51,6 +51,7 @@ let package = Package(
         .library(name: "HalcyonCodecs", targets: ["HalcyonCodecs"]),
         .library(name: "HalcyonImages", targets: ["HalcyonImages"]),
         .library(name: "HalcyonPipeline", targets: ["HalcyonPipeline"]),
+        .library(name: "HalcyonViews", targets: ["HalcyonViews"]),
         .library(name: "HalcyonPrediction", targets: ["HalcyonPrediction"]),
         .library(name: "HalcyonServiceLifecycle", targets: ["HalcyonServiceLifecycle"]),
         .library(name: "HalcyonObservability", targets: ["HalcyonObservability"]),
@@ -158,10 +159,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "HalcyonViews", dependencies: ["HalcyonPipeline"], swiftSettings: strict),
+        .target(
             name: "Halcyon",
             dependencies: [
                 "HalcyonCache", "HalcyonNetworking", "HalcyonImages", "HalcyonCodecs",
-                "HalcyonPipeline", "HalcyonPrediction", "HalcyonAccessLog",
+                "HalcyonPipeline", "HalcyonPrediction", "HalcyonViews", "HalcyonAccessLog",
             ] + defaultTransport,
             swiftSettings: strict + [curlIsDefault]),
         .target(
@@ -242,6 +245,9 @@ let package = Package(
             ],
             exclude: ["Processing/Fixtures"], swiftSettings: strict),
         .testTarget(
+            name: "HalcyonViewsTests",
+            dependencies: ["Halcyon", "HalcyonViews", "HalcyonEviction", "HalcyonTestSupport"], swiftSettings: strict),
+        .testTarget(
             name: "HalcyonServiceLifecycleTests",
             dependencies: [
                 "Halcyon", "HalcyonServiceLifecycle", "HalcyonTestSupport",
@@ -275,6 +281,9 @@ let package = Package(
         .executableTarget(
             name: "NetworkBenchmark", dependencies: ["Halcyon", "HalcyonCurl", "HalcyonTestSupport"],
             path: "Experiments/Benchmarks/Network", swiftSettings: strict),
+        .executableTarget(
+            name: "ViewBenchmark", dependencies: ["HalcyonViews"], path: "Experiments/Benchmarks/Views",
+            swiftSettings: strict),
         .executableTarget(
             name: "Gallery", dependencies: ["Halcyon"], path: "Experiments/Examples/Gallery", swiftSettings: strict),
         .executableTarget(

@@ -9,6 +9,7 @@
 @_exported public import HalcyonPipeline
 @_exported public import HalcyonPrediction
 @_exported public import HalcyonPrefetch
+@_exported public import HalcyonViews
 
 // The default transport: see Package.swift.
 #if HALCYON_CURL

@@ -7,7 +7,7 @@ let products = [
     "HalcyonEviction", "HalcyonExperiments", "HalcyonImages", "HalcyonLearning", "HalcyonModel",
     "HalcyonNetworking", "HalcyonObservability", "HalcyonPipeline", "HalcyonPrediction",
     "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
-    "HalcyonURLSession",
+    "HalcyonURLSession", "HalcyonViews",
 ]
 
 let package = Package(

@@ -1,0 +1,232 @@
+import Foundation
+import Halcyon
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonNetworking
+@testable import HalcyonViews
+
+@MainActor
+@Suite("A view and its image", .timeLimit(.minutes(20)))
+struct ImageBindingTests {
+    private let results = Results()
+    private let indicator = RecordingIndicator()
+
+    private func resource(_ name: String) -> Resource { Resource(held(name)) }
+
+    private func view(_ fixture: ViewFixture) -> RecordingView {
+        let view = RecordingView(fixture.manager)
+        view.images.indicator = indicator
+        return view
+    }
+
+    @Test("the placeholder first, then the picture, with progress and one completion; a loaded picture fades in")
+    func shown() async throws {
+        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let view = view(fixture)
+        var received: [Int] = []
+        let isShown = view.images.setImage(
+            with: resource("a"), placeholder: .picture(grey.picture),
+            options: DisplayOptions { $0.transition = .fade(.milliseconds(100)) },
+            progress: { received.append($0.received) }, completion: results.note("a"))
+        #expect(!isShown && view.shown == [.picture(grey.picture)] && view.images.isLoading)
+        await fixture.transport.answer("a", sample.file)
+        await waitUntil { !results.words.isEmpty }
+        #expect(view.shown == [.picture(grey.picture), .faded(sample.picture)] && results.words == ["a shown"])
+        #expect(!view.images.isLoading && indicator.starts == 1 && indicator.stops == 1)
+        #expect(indicator.calls.first == .start && indicator.calls.last == .stop)
+        // Reports may be merged, and none comes after the end.
+        #expect(received == received.sorted() && (received.last ?? 0) <= sample.file.count)
+        #expect(indicator.calls.count == received.count + 2)
+    }
+
+    @Test("an image in memory is shown before the call returns, without placeholder, indicator or transition")
+    func inMemory() async throws {
+        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        await fixture.remember("a", sample)
+        let view = view(fixture)
+        var options = DisplayOptions { $0.transition = .fade(.milliseconds(100)) }
+        #expect(view.images.setImage(with: resource("a"), options: options, completion: results.note("a")))
+        #expect(view.shown == [.picture(sample.picture)] && results.words == ["a shown"] && indicator.calls.isEmpty)
+        options.forcesTransition = true
+        #expect(view.images.setImage(with: resource("a"), options: options))
+        #expect(view.shown.last == .faded(sample.picture) && fixture.transport.calls.isEmpty)
+    }
+
+    @Test("reused: A is replaced by B and says superseded at once; its transfer is cancelled and B stays")
+    func reused() async throws {
+        let (fixture, b) = (try ViewFixture(), try Sample(2))
+        let view = view(fixture)
+        view.images.setImage(with: resource("a"), completion: results.note("a"))
+        await fixture.transport.waitForStart(of: "a")
+        view.images.setImage(with: resource("b"), completion: results.note("b"))
+        #expect(results.words == ["a superseded"])
+        await waitUntil { fixture.transport.calls.contains(.cancel("a")) }
+        await fixture.transport.answer("b", b.file)
+        await waitUntil { results.words.count == 2 }
+        #expect(results.words == ["a superseded", "b shown"])
+        #expect(view.shown == [.nothing, .nothing, .picture(b.picture)])
+        #expect(indicator.calls.filter { $0 == .start || $0 == .stop } == [.start, .stop])
+    }
+
+    /// The image of A has been decoded and waits for the main actor when B is set.
+    @Test("reused: an image of A that arrives while B is being set is not shown")
+    func lateArrival() async throws {
+        let (fixture, a, b) = (try ViewFixture(), try Sample(1), try Sample(2))
+        let (view, other) = (view(fixture), RecordingView(fixture.manager))
+        view.images.setImage(with: resource("a"), completion: results.note("a"))
+        other.images.setImage(with: resource("a"), completion: results.note("other"))
+        await waitUntil { fixture.downloader.waiterCount == 2 }
+        await fixture.transport.answer("a", a.file)
+        #expect(isAnswered(fixture))
+        view.images.setImage(with: resource("b"), completion: results.note("b"))
+        await fixture.transport.answer("b", b.file)
+        await waitUntil { results.words.count == 3 }
+        #expect(Set(results.words) == ["a superseded", "other shown", "b shown"])
+        #expect(view.picture == b.picture && !view.shown.contains(.picture(a.picture)))
+        #expect(other.picture == a.picture)
+    }
+
+    /// Waits without leaving the main actor until no load waits for its transfer.
+    private func isAnswered(_ fixture: ViewFixture) -> Bool {
+        while fixture.downloader.waiterCount > 0, !Task.isCancelled { Thread.sleep(forTimeInterval: 0.001) }
+        return fixture.downloader.waiterCount == 0
+    }
+
+    @Test("the indicator stops exactly once: after success, failure, cancellation, clearing, replacement and release")
+    func indicatorStops() async throws {
+        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        var view: RecordingView? = view(fixture)
+        func isBalanced(_ count: Int) -> Bool { indicator.starts == count && indicator.stops == count }
+        view?.images.setImage(with: resource("a"), completion: results.note("a"))
+        await fixture.transport.answer("a", sample.file)
+        await waitUntil { results.words == ["a shown"] }
+        #expect(isBalanced(1))
+        view?.images.setImage(with: resource("b"), completion: results.note("b"))
+        await fixture.transport.fail("b", .timedOut(.idle))
+        await waitUntil { results.words.last == "b failed" }
+        #expect(isBalanced(2))
+        view?.images.setImage(with: resource("c"), completion: results.note("c"))
+        view?.images.cancel()
+        view?.images.cancel()
+        #expect(isBalanced(3) && results.words.last == "c cancelled")
+        view?.images.setImage(with: resource("d"), completion: results.note("d"))
+        view?.images.setImage(with: nil, completion: results.note("e"))
+        #expect(isBalanced(4) && results.words.suffix(2) == ["d superseded", "e none"])
+        view?.images.setImage(with: resource("f"), completion: results.note("f"))
+        #expect(indicator.starts == 5 && indicator.stops == 4)
+        view = nil
+        await waitUntil { results.words.last == "f gone" && isBalanced(5) }
+        #expect(isBalanced(5) && results.words.count == 6)
+    }
+
+    @Test("a view that is released closes its transfer, and its completion says that it is gone")
+    func released() async throws {
+        let fixture = try ViewFixture()
+        var view: RecordingView? = view(fixture)
+        view?.images.setImage(with: resource("a"), completion: results.note("a"))
+        await fixture.transport.waitForStart(of: "a")
+        view = nil
+        await waitUntil { fixture.transport.calls == [.start("a"), .cancel("a")] }
+        await waitUntil { results.words == ["a gone"] }
+        #expect(fixture.transport.calls == [.start("a"), .cancel("a")] && results.words == ["a gone"])
+        #expect(fixture.downloader.waiterCount == 0)
+    }
+
+    @Test("a view that is released closes its socket, as a server sees it")
+    func closesSocket() async throws {
+        let closed = AsyncStream<Bool>.makeStream()
+        let server = try HostileServer { visit in
+            visit.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\npart")
+            closed.continuation.yield(visit.waitForClose())
+        }
+        let fixture = try ViewFixture(over: CurlTransport())
+        var view: RecordingView? = view(fixture)
+        view?.images.setImage(with: Resource(server.url("/a")))
+        await waitUntil { server.visits.count == 1 }
+        view = nil
+        var iterator = closed.stream.makeAsyncIterator()
+        #expect(await iterator.next() == true)
+    }
+
+    @Test("36 views of one URL: one request to the server, 36 pictures")
+    func shared() async throws {
+        let sample = try Sample(3)
+        let gate = DispatchSemaphore(value: 0)
+        let server = try HostileServer { visit in
+            gate.wait()
+            visit.answer(Array(sample.file))
+        }
+        let fixture = try ViewFixture(over: CurlTransport())
+        let views = (0..<36).map { _ in RecordingView(fixture.manager) }
+        for (number, view) in views.enumerated() {
+            view.images.setImage(with: Resource(server.url("/a")), completion: results.note("\(number)"))
+        }
+        await waitUntil { fixture.downloader.waiterCount == 36 }
+        gate.signal()
+        await waitUntil { results.words.count == 36 }
+        #expect(Set(results.words) == Set((0..<36).map { "\($0) shown" }))
+        #expect(views.allSatisfy { $0.shown == [.nothing, .picture(sample.picture)] })
+        #expect(server.visits.count == 1)
+    }
+
+    @Test("the same image again keeps its load: one transfer, which is not cancelled")
+    func sameImage() async throws {
+        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let view = view(fixture)
+        for number in 1...3 {
+            view.images.setImage(with: resource("a"), completion: results.note("\(number)"))
+            await fixture.transport.waitForStart(of: "a")
+        }
+        await fixture.transport.answer("a", sample.file)
+        await waitUntil { results.words.count == 3 }
+        #expect(results.words == ["1 superseded", "2 superseded", "3 shown"])
+        #expect(fixture.transport.calls == [.start("a")] && view.picture == sample.picture)
+        #expect(indicator.starts == 1 && indicator.stops == 1)
+    }
+
+    @Test("100 rows in ten cells: the 90 that have scrolled by are cancelled, the last ten are shown, each its own")
+    func scrolled() async throws {
+        let fixture = try ViewFixture()
+        let samples = try (0..<100).map { try Sample($0) }
+        let views = (0..<10).map { _ in RecordingView(fixture.manager) }
+        for row in 0..<100 {
+            views[row % 10].images.setImage(with: resource("\(row)"), completion: results.note("\(row)"))
+        }
+        #expect(results.words == (0..<90).map { "\($0) superseded" })
+        await waitUntil { fixture.downloader.waiterCount == 10 && Set(fixture.transport.waiting).count <= 10 }
+        for row in 90..<100 { await fixture.transport.answer("\(row)", samples[row].file) }
+        await waitUntil { results.words.count == 100 }
+        #expect(Set(results.words.suffix(10)) == Set((90..<100).map { "\($0) shown" }))
+        for (row, view) in zip(90..<100, views) {
+            #expect(view.picture == samples[row].picture && view.shown.filter { $0 != .nothing }.count == 1)
+        }
+        // What was started of the 90 was cancelled; the ten were not.
+        #expect(fixture.transport.starts - fixture.transport.cancels == 10)
+        #expect((90..<100).allSatisfy { !fixture.transport.calls.contains(.cancel("\($0)")) })
+    }
+
+    @Test("not visible: the priority is lowered and raised again, or the load is cancelled and starts anew")
+    func disappears() async throws {
+        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let view = view(fixture)
+        view.images.setImage(with: resource("a"), completion: results.note("a"))
+        await fixture.transport.waitForStart(of: "a")
+        view.images.disappeared()
+        view.images.appeared()
+        await waitUntil { fixture.transport.calls.count == 3 }
+        #expect(
+            fixture.transport.calls == [.start("a"), .priority("a", .low), .priority("a", .normal)])
+        let options = DisplayOptions { $0.whenDisappearing = .cancels }
+        view.images.setImage(with: resource("b"), options: options, completion: results.note("b"))
+        await fixture.transport.waitForStart(of: "b")
+        view.images.disappeared()
+        await waitUntil { fixture.transport.calls.contains(.cancel("b")) }
+        #expect(results.words == ["a superseded"] && !view.images.isLoading)
+        view.images.appeared()
+        await fixture.transport.answer("b", sample.file)
+        await waitUntil { results.words.count == 2 }
+        #expect(results.words == ["a superseded", "b shown"] && view.picture == sample.picture)
+        #expect(indicator.starts == indicator.stops && indicator.starts == 2)
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Halcyon
+import HalcyonTestSupport
+import Observation
+import Synchronization
+import Testing
+
+@testable import HalcyonNetworking
+@testable import HalcyonViews
+
+@MainActor
+@Suite("Lists and binders", .timeLimit(.minutes(20)))
+struct ImageListTests {
+    private let results = Results()
+
+    private func list(_ fixture: ViewFixture) -> ImageList<Int> {
+        ImageList(manager: fixture.manager) { row in row < 0 ? nil : Resource(held("\(row)")) }
+    }
+
+    @Test(
+        "rows are prefetched once, at a low priority; a cell joins and raises it; the prefetched image is shown at once"
+    )
+    func prefetch() async throws {
+        let fixture = try ViewFixture()
+        let (list, view) = (list(fixture), RecordingView(fixture.manager))
+        list.prefetch([1, 2, -1])
+        list.prefetch([2])
+        #expect(list.prefetchingRows == [1, 2])
+        await waitUntil { fixture.transport.waiting.sorted() == ["1", "2"] }
+        view.images.setImage(with: Resource(held("2")), completion: results.note("2"))
+        list.willDisplay(2, in: view.images)
+        await waitUntil { fixture.transport.calls.contains(.priority("2", .normal)) }
+        for row in [1, 2] { await fixture.transport.answer("\(row)", try Sample(row).file) }
+        await waitUntil { list.prefetchingRows.isEmpty && results.words == ["2 shown"] }
+        #expect(fixture.transport.starts == 2 && list.displayedRows == [2])
+        #expect(view.images.setImage(with: Resource(held("1"))))
+        #expect(view.picture == (try Sample(1)).picture)
+    }
+
+    @Test("a prefetch that is cancelled closes its transfer, unless a cell waits for it")
+    func cancelPrefetching() async throws {
+        let fixture = try ViewFixture()
+        let (list, view) = (list(fixture), RecordingView(fixture.manager))
+        list.prefetch(1...2)
+        await waitUntil { fixture.transport.waiting.sorted() == ["1", "2"] }
+        view.images.setImage(with: Resource(held("2")), completion: results.note("2"))
+        await waitUntil { fixture.downloader.waiterCount == 3 }
+        list.cancelPrefetching(1...3)
+        #expect(list.prefetchingRows.isEmpty)
+        await waitUntil { fixture.transport.calls.contains(.cancel("1")) && fixture.downloader.waiterCount == 1 }
+        #expect(!fixture.transport.calls.contains(.cancel("2")))
+        await fixture.transport.answer("2", try Sample(2).file)
+        await waitUntil { results.words == ["2 shown"] }
+        // A row that was cancelled may be prefetched again.
+        list.prefetch([1])
+        await fixture.transport.waitForStart(of: "1")
+        list.cancelAll()
+        await waitUntil { fixture.downloader.waiterCount == 0 }
+        #expect(fixture.transport.waiting.isEmpty)
+    }
+
+    @Test("the end of a row that its cell no longer shows is ignored; that of its own row lowers the priority")
+    func reused() async throws {
+        let fixture = try ViewFixture()
+        let (list, view) = (list(fixture), RecordingView(fixture.manager))
+        list.willDisplay(1, in: view.images)
+        view.images.setImage(with: Resource(held("2")), completion: results.note("2"))
+        list.willDisplay(2, in: view.images)
+        await fixture.transport.waitForStart(of: "2")
+        list.didEndDisplaying(1, in: view.images)
+        #expect(list.displayedRows == [2])
+        list.didEndDisplaying(2, in: view.images)
+        list.didEndDisplaying(2, in: view.images)
+        #expect(list.displayedRows.isEmpty)
+        await waitUntil { fixture.transport.calls.contains(.priority("2", .low)) }
+        list.willDisplay(2, in: view.images)
+        list.cancelAll()
+        #expect(results.words == ["2 cancelled"])
+        await waitUntil { fixture.transport.calls.last == .cancel("2") }
+        #expect(
+            fixture.transport.calls == [
+                .start("2"), .priority("2", .low), .priority("2", .normal), .cancel("2"),
+            ])
+    }
+
+    @Test("a list keeps neither its cells nor itself; one that is released lets its prefetches end")
+    func listReleased() async throws {
+        let fixture = try ViewFixture()
+        weak var weakList: ImageList<Int>?
+        weak var weakView: RecordingView?
+        var list: ImageList<Int>? = list(fixture)
+        weakList = list
+        do {
+            let view = RecordingView(fixture.manager)
+            weakView = view
+            list?.willDisplay(1, in: view.images)
+            list?.prefetch([2])
+        }
+        #expect(weakView == nil && list?.displayedRows == [])
+        await fixture.transport.waitForStart(of: "2")
+        list = nil
+        #expect(weakList == nil)
+        await fixture.transport.answer("2", try Sample(2).file)
+        await waitUntil { fixture.downloader.waiterCount == 0 }
+        #expect(fixture.transport.cancels == 0)
+    }
+
+    @Test("what reads a binder is told of each change: loading, progress, picture, error")
+    func observed() async throws {
+        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let binder = ImageBinder(manager: fixture.manager)
+        let changes = Counter()
+        func read<Value>(_ value: @escaping @MainActor () -> Value) {
+            withObservationTracking {
+                _ = value()
+            } onChange: {
+                changes.add()
+            }
+        }
+        read { binder.picture }
+        binder.show(.url(held("a")).placeholder(grey.picture).onResult(results.note("a")))
+        #expect(changes.count == 1 && binder.picture == grey.picture && binder.isLoading && binder.error == nil)
+        read { (binder.picture, binder.isLoading, binder.progress?.received) }
+        await fixture.transport.answer("a", sample.file)
+        await waitUntil { results.words == ["a shown"] }
+        #expect(changes.count == 2 && binder.picture == sample.picture)
+        #expect(!binder.isLoading && binder.progress == nil && binder.error == nil)
+        read { binder.error }
+        binder.show(.url(held("b")).keepCurrentImage())
+        await fixture.transport.fail("b", .timedOut(.idle))
+        await waitUntil { binder.error != nil }
+        #expect(changes.count == 3 && binder.picture == sample.picture && !binder.isLoading)
+        guard case .loadFailed(let error)? = binder.error else {
+            Issue.record("\(String(describing: binder.error))")
+            return
+        }
+        #expect(error as? NetworkError == .timedOut(.idle))
+        binder.show(.url(held("c")))
+        binder.show(.url(nil))
+        guard case .noResource? = binder.error else {
+            Issue.record("\(String(describing: binder.error))")
+            return
+        }
+        #expect(binder.picture == nil)
+    }
+
+    @Test("a binder that is released cancels its load; in memory, its picture is there at once")
+    func binderReleased() async throws {
+        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        weak var weakBinder: ImageBinder?
+        var binder: ImageBinder? = ImageBinder(manager: fixture.manager)
+        weakBinder = binder
+        binder?.show(.url(held("a")).whenDisappearing(.cancels).onResult(results.note("a")))
+        await fixture.transport.waitForStart(of: "a")
+        binder?.disappeared()
+        await waitUntil { fixture.transport.calls == [.start("a"), .cancel("a")] }
+        binder?.appeared()
+        await fixture.transport.waitForStart(of: "a")
+        binder = nil
+        await waitUntil { fixture.transport.cancels == 2 && results.words == ["a gone"] }
+        #expect(weakBinder == nil && fixture.downloader.waiterCount == 0)
+        await fixture.remember("a", sample)
+        let second = ImageBinder(manager: fixture.manager)
+        second.show(.url(held("a")))
+        #expect(second.picture == sample.picture && !second.isLoading)
+        second.show(.url(held("b")).onResult(results.note("b")))
+        second.cancel()
+        #expect(results.words == ["a gone", "b cancelled"])
+    }
+
+    @Test("a context is what its steps say, in any order, and a copy is not changed by later steps")
+    func context() async throws {
+        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let base = ImageContext.url(held("a")).categories(["c"]).user("u")
+        let context = base.placeholder(grey.picture).failureImage(sample.picture).fade(.seconds(1)).forceTransition()
+            .keepCurrentImage().downsampling(.toView).whenDisappearing(.cancels).priority(.high).forceRefresh()
+            .onlyFromCache().cacheOriginalImage().processor(BlackWhiteImageProcessor())
+            .processor(ResizingImageProcessor(size: PixelSize(width: 2, height: 2)))
+            .retry(DelayRetryStrategy(maxRetryCount: 1))
+        let (options, load) = (context.options, try #require(context.options.load))
+        #expect(context.resource?.cacheKey == held("a").absoluteString)
+        #expect(context.resource?.categories == ["c"] && context.resource?.user == "u")
+        #expect(options.forcesTransition && options.keepsCurrentImage && options.downsampling == .toView)
+        #expect(options.failureImage == sample.picture && options.whenDisappearing == .cancels)
+        guard case .fade(.seconds(1)) = options.transition, case .picture(grey.picture)? = context.placeholder else {
+            Issue.record("\(options.transition)")
+            return
+        }
+        #expect(load.priority == .high && load.forceRefresh == true && load.onlyFromCache == true)
+        #expect(load.cacheOriginalImage == true && load.retryStrategy != nil)
+        let chain = BlackWhiteImageProcessor() |> ResizingImageProcessor(size: PixelSize(width: 2, height: 2))
+        #expect(load.processor?.identifier == chain.identifier)
+        #expect(base.options.load == nil && base.placeholder == nil && !base.options.keepsCurrentImage)
+
+        // The receivers are called in the order in which they were added.
+        let view = RecordingView(fixture.manager)
+        var words: [String] = []
+        ImageContext.data(sample.file, cacheKey: "d")
+            .onSuccess { words.append("first \($0.image.size)") }
+            .onFailure { words.append("\($0)") }
+            .onResult { _ in words.append("second") }
+            .set(to: view.images)
+        await waitUntil { words.count == 2 }
+        #expect(words == ["first 8x6", "second"] && view.picture == sample.picture)
+        ImageContext.source(nil).onFailure { words.append("\($0)") }.set(to: view.images)
+        #expect(words.last == "No resource was requested.")
+    }
+}
+
+/// Counts calls from any thread.
+private final class Counter: Sendable {
+    private let number = Atomic(0)
+
+    var count: Int { number.load(ordering: .relaxed) }
+
+    func add() { number.add(1, ordering: .relaxed) }
+}

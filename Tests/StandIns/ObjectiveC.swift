@@ -1,0 +1,12 @@
+// Declarations of the runtime of Objective-C that HalcyonViews uses, with Apple's signatures. Their bodies are never
+// run.
+
+public enum objc_AssociationPolicy: UInt {
+    case OBJC_ASSOCIATION_ASSIGN, OBJC_ASSOCIATION_RETAIN_NONATOMIC
+}
+
+public func objc_getAssociatedObject(_ object: Any, _ key: UnsafeRawPointer) -> Any? { nil }
+
+public func objc_setAssociatedObject(
+    _ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy
+) {}
