@@ -95,7 +95,7 @@ struct NotificationTriggerTests {
             serializer: BitmapSerializer(), triggers: [trigger(center, log)])
         let sample = try Sample(1)
         await cache.store(sample.picture, original: sample.file, forKey: "a", toDisk: true)
-        await cache.settleDisk()
+        await cache.tiers.settleDisk()
         #expect(cache.imageCachedType(forKey: "a") == .memory)
         center.post(name: Self.warning, object: nil)
         await waitUntil { cache.imageCachedType(forKey: "a") == .disk }
