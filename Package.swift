@@ -28,6 +28,21 @@ let avifTests: [Target] =
             swiftSettings: strict)
     ]
 
+/// A gallery in a window of GTK 4, which nothing else needs: HALCYON_SCREEN adds it.
+let screen: [Target] =
+    Context.environment["HALCYON_SCREEN"] == nil
+    ? []
+    : [
+        .systemLibrary(
+            name: "CGTK", path: "Experiments/Screen/CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        .target(
+            name: "CScreen", dependencies: ["CGTK"], path: "Experiments/Screen/CScreen",
+            linkerSettings: [.linkedLibrary("X11")]),
+        .executableTarget(
+            name: "Screen", dependencies: ["CScreen", "HalcyonViews"], path: "Experiments/Screen/Screen",
+            swiftSettings: strict),
+    ]
+
 /// The platforms on which libcurl is the default transport; elsewhere it is URLSession. Apple's platforms have no public libcurl.
 let curlPlatforms: [Platform] = [.linux]
 let urlSessionPlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
@@ -322,5 +337,5 @@ let package = Package(
         .testTarget(
             name: "ReplayTests", dependencies: ["replay", "HalcyonAccessLog", "HalcyonTestSupport"],
             swiftSettings: strict),
-    ] + avifTests
+    ] + avifTests + screen
 )
