@@ -82,7 +82,8 @@ enum Main {
         halcyon_screen_close()
 
         print(
-            "\(gallery.cells.count) cells, \(gallery.bindings) requests: \(gallery.outcomes.sorted { $0.key < $1.key })"
+            "\(gallery.cells.count) cells, \(gallery.bindings) requests: "
+                + gallery.outcomes.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         )
         print("\(transport.starts) transfers, \(transport.cancels) cancelled, \(transport.answers) answered")
         print(
