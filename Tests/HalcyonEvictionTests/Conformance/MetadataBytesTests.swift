@@ -66,6 +66,19 @@ struct MetadataBytesTests {
         }
     }
 
+    @Test(
+        "Parameters of S4-FIFO and W-TinyLFU that need more bytes",
+        arguments: [
+            ("s4-fifo(skip=0.25)", 18, 0), ("s4-fifo(returns=1)", 11, 0), ("w-tinylfu(doorkeeper=on)", 9, 24),
+            ("lru(admit=adaptsize)", 40, 4),
+        ])
+    func parameters(text: String, perNumber: Int, perResident: Int) throws {
+        let policy = try PolicyCatalogue.classical.policy(text)
+        let bytes = measure(policy, objects: 1 << 14)
+        #expect(bytes.perNumber == perNumber << 14, "\(text): \(bytes)")
+        if perResident != 4 { #expect(bytes.perResident <= perResident * (1 << 14) / 10) }
+    }
+
     @Test("Parts add up, and one cache's bytes add to another's")
     func sum() {
         let left = MetadataBytes(fixed: 1, perNumber: 20, perResident: 300)
