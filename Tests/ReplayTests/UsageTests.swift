@@ -18,7 +18,7 @@ struct Mistake: CustomTestStringConvertible {
 @Suite("Questions that cannot be asked: one sentence, exit code 64", .timeLimit(.minutes(20)))
 struct UsageTests {
     static let mistakes: [Mistake] = [
-        Mistake("t.csv --only -p s3fifo", "There is no policy 's3fifo'; the nearest are s3-fifo, fifo, qd-lp-fifo."),
+        Mistake("t.csv --only -p s3fifo", "There is no policy 's3fifo'; the nearest are s3-fifo, fifo, s4-fifo."),
         Mistake("t.csv --only -p arc(x=1)", "arc has no parameter 'x': it has none at all."),
         Mistake("t.csv --only -p clock(bits=9)", "clock cannot take bits=9: bits is a whole number from 1 to 8."),
         Mistake(
@@ -190,7 +190,7 @@ struct UsageTests {
             "generate nope",
             """
             There is no model 'nope': write one of shop, feed, uniform-categories, million-users, informative, \
-            uninformative, zipf, loop, scan.
+            uninformative, harmless, zipf, loop, loop-block, loop-key-value, scan.
             """),
         Mistake("generate zipf --set nope=1", "There is no parameter 'nope': this model has alpha, objects, requests."),
         Mistake("generate zipf --set requests", "'requests' does not set a parameter: write name=value."),

@@ -63,6 +63,23 @@ def test_the_ranking_is_over_the_best_of_each_cell(results: Path) -> None:
     assert "belady" not in text
 
 
+def test_the_worst_cases_are_reductions_of_the_misses_of_fifo(results: Path) -> None:
+    text = fill(MARKED.format(name="worst-cases"), results)
+    header, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert "at 1%" in header and "at 10%" in header
+    assert {row.split(" | ")[0].removeprefix("| ") for row in rows} == {"fifo", "lru", "s3-fifo", "learned"}
+    for name in ("lru", "s3-fifo", "learned"):
+        cells = next(row for row in rows if row.startswith(f"| {name} |")).split(" | ")
+        for capacity, first in (("1%", 1), ("10%", 4)):
+            saved = f"{100 * (1 - hits(results, name, capacity) / hits(results, 'fifo', capacity)):+.1f}".replace("-", "−")
+            # There is one trace.
+            assert cells[first : first + 2] == [saved, saved] and cells[first + 2].startswith(f"{saved} (")
+        best = {c: min(hits(results, n, c) for n in ("lru", "s3-fifo")) for c in ("1%", "10%")}
+        loss, capacity = max((100 * (hits(results, name, c) / best[c] - 1), c) for c in best)
+        assert cells[7].startswith(f"{loss:+.1f} (".replace("-", "−") if round(loss, 9) else "0.0 (")
+        assert cells[7].rstrip(" |").endswith(f", {capacity})")
+
+
 def test_check_names_documents_that_differ_and_writes_nothing(results: Path, tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     document.write_text(MARKED.format(name="ranking"))

@@ -14,6 +14,13 @@ public struct PolicyEntry: Sendable {
         public let isFixedInTuning: Bool
         /// The default, as it would be written.
         public let defaultValue: String
+
+        init<Owner>(_ parameter: Parameter<Owner>, defaults: Owner) {
+            (name, help) = (parameter.name, parameter.help)
+            (range, accepts) = (parameter.range, parameter.accepts)
+            isFixedInTuning = parameter.isFixedInTuning
+            defaultValue = parameter.read(defaults)
+        }
     }
 
     /// The name, meaning, source and traits.
@@ -30,19 +37,20 @@ public struct PolicyEntry: Sendable {
         _ policy: Policy.Type, defaults: Policy.Parameters = Policy.Parameters()
     ) {
         info = Policy.info
-        parameters = Policy.Parameters.table.map {
-            ParameterInfo(
-                name: $0.name, help: $0.help, range: $0.range, accepts: $0.accepts,
-                isFixedInTuning: $0.isFixedInTuning, defaultValue: $0.read(defaults))
-        }
+        parameters = Policy.Parameters.table.map { ParameterInfo($0, defaults: defaults) }
         factory = Factory<Policy>(values: defaults)
     }
 
-    /// The policy with these settings.
+    /// The policy with these settings: its own parameters and those of ``AdmissionParameters``.
     ///
     /// - Throws: ``PolicyError`` if a parameter does not exist or its value is not accepted.
     public func configured(_ settings: [PolicySpec.Setting] = []) throws(PolicyError) -> ConfiguredPolicy {
-        ConfiguredPolicy(info: info, settings: settings, factory: try factory.applying(settings))
+        let own = Set(parameters.map(\.name))
+        let names = Set(AdmissionParameters.table.map(\.name)).subtracting(own)
+        let admission = try AdmissionParameters().applying(
+            settings.filter { names.contains($0.name) }, policy: info.name)
+        let factory = try factory.applying(settings.filter { !names.contains($0.name) })
+        return ConfiguredPolicy(info: info, settings: settings, admission: admission, factory: factory)
     }
 }
 
@@ -52,11 +60,15 @@ public struct ConfiguredPolicy: Sendable {
     public let info: PolicyInfo
     /// What was set by hand.
     public let settings: [PolicySpec.Setting]
+    private let admission: AdmissionParameters
     private let factory: any PolicyFactory
 
-    fileprivate init(info: PolicyInfo, settings: [PolicySpec.Setting], factory: any PolicyFactory) {
-        self.info = info
+    fileprivate init(
+        info: PolicyInfo, settings: [PolicySpec.Setting], admission: AdmissionParameters, factory: any PolicyFactory
+    ) {
+        self.info = admission.info(info)
         self.settings = settings
+        self.admission = admission
         self.factory = factory
     }
 
@@ -68,11 +80,16 @@ public struct ConfiguredPolicy: Sendable {
     public init<Policy: CataloguedPolicy & ~Copyable>(
         _ policy: Policy.Type, parameters values: Policy.Parameters = Policy.Parameters()
     ) {
-        self.init(info: Policy.info, settings: [], factory: Factory<Policy>(values: values))
+        self.init(
+            info: Policy.info, settings: [], admission: AdmissionParameters(), factory: Factory<Policy>(values: values))
     }
 
-    /// Every parameter with its value.
-    public var parameters: [(name: String, value: String)] { factory.parameters }
+    /// Every parameter with its value; those of the admission rule only if there is one.
+    public var parameters: [(name: String, value: String)] { factory.parameters + admission.used }
+
+    /// The parameters that results name: all but those that were added to the policy later and have their defaults; see
+    /// ``Parameter/addedLater()``.
+    package var recordedParameters: [(name: String, value: String)] { factory.recordedParameters + admission.used }
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: info.name, settings: settings).description }
@@ -81,7 +98,9 @@ public struct ConfiguredPolicy: Sendable {
     public var learns: Bool { factory.learns }
 
     /// Whether decisions depend on the numbers of entries; see ``EvictionPolicy/decidesByNumber``.
-    package var decidesByNumber: Bool { factory.decidesByNumber }
+    package var decidesByNumber: Bool {
+        factory.decidesByNumber || (admission.rule == .bloom && BloomAdmission.decidesByNumber)
+    }
 
     /// An empty cache under this policy.
     ///
@@ -93,14 +112,14 @@ public struct ConfiguredPolicy: Sendable {
     ) -> any AnyCache {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        return factory.makeCache(context, model: model, times: times)
+        return factory.makeCache(context, model: model, times: times, admission: admission)
     }
 
     /// An empty cache under this policy with something around it. Slower, because it is not compiled for the policy's type.
     public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        return factory.makeCache(context, decorator: decorator)
+        return factory.makeCache(context, decorator: decorator, admission: admission)
     }
 
     /// A model for caches to share, which has learned nothing yet; `nil` for a policy that has none.
@@ -118,12 +137,17 @@ public protocol PolicyDecorator {
 /// What the catalogue needs of a policy with parameters.
 private protocol PolicyFactory: Sendable {
     var parameters: [(name: String, value: String)] { get }
+    var recordedParameters: [(name: String, value: String)] { get }
     var learns: Bool { get }
     var decidesByNumber: Bool { get }
     func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory
     func makeModel(_ context: PolicyContext) -> AnyObject?
-    func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache
-    func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache
+    func makeCache(
+        _ context: PolicyContext, model: AnyObject?, times: CacheTimes?, admission: AdmissionParameters
+    ) -> any AnyCache
+    func makeCache(
+        _ context: PolicyContext, decorator: some PolicyDecorator, admission: AdmissionParameters
+    ) -> any AnyCache
 }
 
 private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
@@ -131,6 +155,12 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
 
     var parameters: [(name: String, value: String)] {
         Policy.Parameters.table.map { ($0.name, $0.read(values)) }
+    }
+
+    var recordedParameters: [(name: String, value: String)] {
+        let defaults = Policy.Parameters()
+        return Policy.Parameters.table.filter { !$0.isRecordedIfSet || $0.read(values) != $0.read(defaults) }
+            .map { ($0.name, $0.read(values)) }
     }
 
     var learns: Bool { Policy.Model.self != NoModel.self }
@@ -143,15 +173,55 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
 
     func makeModel(_ context: PolicyContext) -> AnyObject? { Policy.makeModel(values, context: context) }
 
-    func makeCache(_ context: PolicyContext, model: AnyObject?, times: CacheTimes?) -> any AnyCache {
-        guard let model else {
-            return Policy.makeCache(Policy(values, context: context), context: context, times: times)
-        }
-        guard let model = model as? Policy.Model else { preconditionFailure("a model of another policy") }
-        return Policy.makeCache(Policy(values, context: context, model: model), context: context, times: times)
+    func makeCache(
+        _ context: PolicyContext, model: AnyObject?, times: CacheTimes?, admission: AdmissionParameters
+    ) -> any AnyCache {
+        let policy = makePolicy(context, model: model)
+        if admission.rule == .none { return Policy.makeCache(policy, context: context, times: times) }
+        let plain = PlainCache(times: times)
+        return Self.makeCache(around: policy, context, admission, plain)
     }
 
-    func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {
-        decorator.makeCache(around: Policy(values, context: context), context: context)
+    func makeCache(
+        _ context: PolicyContext, decorator: some PolicyDecorator, admission: AdmissionParameters
+    ) -> any AnyCache {
+        Self.makeCache(around: Policy(values, context: context), context, admission, decorator)
+    }
+
+    private func makePolicy(_ context: PolicyContext, model: AnyObject?) -> Policy {
+        guard let model else { return Policy(values, context: context) }
+        guard let model = model as? Policy.Model else { preconditionFailure("a model of another policy") }
+        return Policy(values, context: context, model: model)
+    }
+
+    /// A cache under the policy behind its admission rule, made by a decorator.
+    private static func makeCache(
+        around policy: consuming Policy, _ context: PolicyContext, _ admission: AdmissionParameters,
+        _ decorator: some PolicyDecorator
+    ) -> any AnyCache {
+        switch admission.rule {
+        case .none: decorator.makeCache(around: policy, context: context)
+        case .bloom:
+            decorator.makeCache(
+                around: AdmissionLayer(policy, filter: BloomAdmission(admission, context: context)), context: context)
+        case .size:
+            decorator.makeCache(
+                around: AdmissionLayer(policy, filter: SizeAdmission(admission, context: context)), context: context)
+        case .adaptsize:
+            decorator.makeCache(
+                around: AdmissionLayer(policy, filter: AdaptSizeAdmission(admission, context: context)),
+                context: context)
+        }
+    }
+}
+
+/// Puts nothing around a policy.
+private struct PlainCache: PolicyDecorator {
+    let times: CacheTimes?
+
+    func makeCache<Policy: EvictionPolicy & ~Copyable>(
+        around policy: consuming Policy, context: PolicyContext
+    ) -> any AnyCache {
+        Policy.makeCache(policy, context: context, times: times)
     }
 }

@@ -56,6 +56,8 @@ extension PolicyCatalogue {
             PolicyEntry(LIRS.self),
             PolicyEntry(SIEVE.self),
             PolicyEntry(S3FIFO.self),
+            PolicyEntry(S4FIFO.self),
+            PolicyEntry(Clock2QPlus.self),
             PolicyEntry(QDLPFIFO.self),
             PolicyEntry(WTinyLFU.self),
             PolicyEntry(GDSF.self),

@@ -92,6 +92,8 @@ public struct Parameter<Owner>: Sendable {
     public var accepts: String { range.description }
     /// Whether a search of parameters leaves the default as it is, unless the user names the parameter.
     private(set) var isFixedInTuning = false
+    /// Whether results name the parameter only where it differs from its default.
+    private(set) var isRecordedIfSet = false
     /// A name that is accepted besides, for one version.
     private(set) var formerName: String?
     package let read: @Sendable (Owner) -> String
@@ -109,6 +111,14 @@ public struct Parameter<Owner>: Sendable {
     public func fixedInTuning() -> Parameter {
         var parameter = self
         parameter.isFixedInTuning = true
+        return parameter
+    }
+
+    /// The same parameter, added to a policy whose results are stored already: results name it only where it differs from
+    /// its default, so that stored results keep their names, and a search of parameters leaves it as it is.
+    public func addedLater() -> Parameter {
+        var parameter = fixedInTuning()
+        parameter.isRecordedIfSet = true
         return parameter
     }
 

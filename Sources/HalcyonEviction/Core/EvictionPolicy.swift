@@ -21,6 +21,10 @@ public protocol EvictionPolicy: ~Copyable {
     /// again. By default every entry is admitted.
     mutating func admit(_ access: Access) -> Bool
 
+    /// Updates the policy for an entry that ``admit(_:)`` admitted and that is not inserted, because another rule refuses it.
+    /// By default ignored.
+    mutating func cancelAdmission(_ access: Access)
+
     /// Chooses the victim that makes room for `access`, and stops counting it as resident.
     ///
     /// Called only while an entry is resident. The victim may be the entry of `access` itself: then the new object is
@@ -121,6 +125,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Admits everything.
     @inlinable
     public mutating func admit(_ access: Access) -> Bool { true }
+
+    /// Does nothing.
+    @inlinable
+    public mutating func cancelAdmission(_ access: Access) {}
 
     /// The victim for an access to no entry.
     @inlinable

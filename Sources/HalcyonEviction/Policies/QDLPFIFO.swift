@@ -65,6 +65,8 @@ public struct QDLPFIFO: ~Copyable, CataloguedPolicy {
         return isReturning || access.size <= queues.smallLimit
     }
 
+    public mutating func cancelAdmission(_ access: Access) { returningSize = -1 }
+
     public mutating func victim(for access: Access) -> EntryID {
         while promoted == .none {
             let oldest = queues.smallTail

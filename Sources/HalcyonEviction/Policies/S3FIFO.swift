@@ -94,16 +94,7 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
 
     public mutating func victim(for access: Access) -> EntryID {
         fillsMain = false
-        if queues.mainSize > queues.mainLimit { return queues.evictFromMain() }
-        while queues.smallTail != .none {
-            let oldest = queues.smallTail
-            if queues.count(of: oldest) < threshold {
-                queues.evictFromSmall(oldest)
-                return oldest
-            }
-            queues.promote(oldest)
-        }
-        return queues.evictFromMain()
+        return queues.evict(threshold: threshold)
     }
 
     public mutating func insert(_ access: Access) {

@@ -13,17 +13,32 @@
 ///
 /// The policy differs from its sources in these respects:
 ///
-/// - The window keeps its share of the capacity, at least one object. Caffeine starts with 1 % and then adapts the window
-///   to the hit ratio by hill climbing.
-/// - There is no doorkeeper. In the paper, a Bloom filter keeps the first access to an entry out of the sketch. Here, as
-///   in Caffeine, the sketch counts every access.
+/// - By default, the window keeps its share of the capacity, at least one object. With `adapt=simple`, it starts with that
+///   share and a ``WindowClimber`` adapts it to the hit ratio, as in Caffeine's simulator
+///   (`HillClimberWindowTinyLfuPolicy`). A change of the capacity starts the search again.
+/// - By default, there is no doorkeeper: as in Caffeine, the sketch counts every access. With `doorkeeper=on`, as in the
+///   paper, a Bloom filter keeps the first access to an entry since the last halving out of the sketch, and an entry in
+///   the filter counts 1 more.
 /// - A candidate that is not more frequent than the victim is never admitted. Caffeine admits one in 128 of those with a
 ///   frequency of 6 or more, at random, against attacks by collisions.
 /// - The sketch grows with the residents. Caffeine's is as large as the maximum size from the start.
 ///
 /// Every operation is amortised O(1). Bytes an entry: 9, 8 more for variable sizes, and 8 to 16 a resident for the
-/// sketch.
+/// sketch; 4 to 8 a resident for the doorkeeper.
 public struct WTinyLFU: ~Copyable, CataloguedPolicy {
+    /// The size of the window.
+    public enum Adaptation: String, CaseIterable, Sendable {
+        /// A fixed share of the capacity.
+        case none
+        /// Adapted by Caffeine's simple hill climber.
+        case simple
+    }
+
+    /// Whether a Bloom filter keeps the first access to an entry out of the sketch.
+    public enum Doorkeeper: String, CaseIterable, Sendable {
+        case off, on
+    }
+
     /// The parameters of the policy.
     public struct Parameters: PolicyParameters {
         /// The window's share of the capacity.
@@ -32,10 +47,17 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
         public var protected = 0.8
         /// The number of accesses for each entry of the cache after which counts are halved.
         public var sample = 10
+        /// The adaptation of the window, which starts with the share `window`.
+        public var adapt = Adaptation.none
+        /// Whether there is a doorkeeper.
+        public var doorkeeper = Doorkeeper.off
+
         public static let table = [
             Parameter<Self>.real("window", \.window, in: 0...1, "share of the capacity for the window"),
             .real("protected", \.protected, in: 0...1, "share of the rest for the upper segment"),
             .integer("sample", \.sample, in: 1...1_000, "accesses for each entry of the cache until counts are halved"),
+            .choice("adapt", \.adapt, "adaptation of the window to the hit ratio").addedLater(),
+            .choice("doorkeeper", \.doorkeeper, "filter for the first access to an entry").addedLater(),
         ]
 
         public init() {}
@@ -45,7 +67,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     public static let decidesByNumber = true
     public static let info = PolicyInfo(
         name: "w-tinylfu",
-        summary: "a fixed LRU window, then admission by frequency, without doorkeeper, into a segmented LRU",
+        summary: "an LRU window (fixed unless adapt=simple), then admission by frequency into a segmented LRU",
         source: "Einziger, Friedman, Manes: TinyLFU: A highly efficient cache admission policy, ACM ToS 2017; Caffeine",
         traits: .hasAdmission,
         admissionRule:
@@ -55,7 +77,16 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
 
     private var lists: ListFamily
     private var sketch: FrequencySketch
+    private var doorkeeper: BloomFilter
     private let parameters: Parameters
+    private let adapts: Bool
+    private let hasDoorkeeper: Bool
+    private let usesUniformSizes: Bool
+    /// Nil until the cache is full.
+    private var climber: WindowClimber?
+    /// The size of the window that the climber asked for, with its fraction.
+    private var wantedWindow = 0.0
+    private var hasEvicted = false
     private var windowLimit = 0
     private var mainLimit = 0
     private var protectedLimit = 0
@@ -63,18 +94,26 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         lists = ListFamily(count: 3, context: context)
         sketch = FrequencySketch(sampleFactor: parameters.sample)
+        doorkeeper = BloomFilter()
+        adapts = parameters.adapt == .simple
+        hasDoorkeeper = parameters.doorkeeper == .on
+        usesUniformSizes = context.usesUniformSizes
         self.parameters = parameters
         resize(to: context.capacity)
     }
 
     public mutating func resize(to capacity: Int) {
         windowLimit = max(1, Int(parameters.window * Double(capacity)))
+        // Caffeine rounds the main part down, not the window.
+        if adapts { windowLimit = capacity - Int((1 - parameters.window) * Double(capacity)) }
         mainLimit = max(0, capacity - windowLimit)
         protectedLimit = Int(parameters.protected * Double(mainLimit))
+        wantedWindow = Double(windowLimit)
+        (climber, hasEvicted) = (nil, false)
     }
 
     public mutating func hit(_ access: Access) {
-        sketch.add(access.entry)
+        count(access.entry, isHit: true)
         switch lists.list(of: access.entry) {
         case Self.probation:
             lists.moveToHead(access.entry, of: Self.protected)
@@ -86,11 +125,12 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func admit(_ access: Access) -> Bool {
-        sketch.add(access.entry)
+        count(access.entry, isHit: false)
         return true
     }
 
     public mutating func victim(for access: Access) -> EntryID {
+        hasEvicted = true
         let isOversize = access.size > windowLimit
         while isOversize || lists.size(ofList: Self.window) &+ access.size > windowLimit {
             let candidate = isOversize ? access.entry : lists.tail(ofList: Self.window)
@@ -101,7 +141,7 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
                 continue
             }
             let incumbent = leastRecentOfMain
-            if incumbent != .none, sketch.estimate(candidate) > sketch.estimate(incumbent) { break }
+            if incumbent != .none, frequency(of: candidate) > frequency(of: incumbent) { break }
             // An object larger than the window evicts from the window if the main segments are empty.
             if isOversize, incumbent == .none { break }
             if !isOversize { lists.remove(candidate) }
@@ -115,7 +155,8 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
 
     public mutating func insert(_ access: Access) {
         lists.pushHead(access.entry, size: access.size, to: access.size > windowLimit ? Self.probation : Self.window)
-        sketch.ensure(entries: (0..<3).reduce(0) { $0 + lists.count(ofList: $1) })
+        sketch.ensure(entries: residents)
+        if hasDoorkeeper { doorkeeper.ensure(entries: residents) }
         while lists.size(ofList: Self.window) > windowLimit,
             mainSize &+ lists.size(of: lists.tail(ofList: Self.window)) <= mainLimit
         {
@@ -124,7 +165,70 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
-    public var metadataBytes: MetadataBytes { lists.metadataBytes + MetadataBytes(perResident: sketch.byteCount) }
+    public var metadataBytes: MetadataBytes {
+        lists.metadataBytes
+            + MetadataBytes(perResident: sketch.byteCount + (hasDoorkeeper ? doorkeeper.byteCount : 0))
+    }
+    public var metrics: [PolicyMetric] { adapts ? [PolicyMetric("window", Double(windowLimit))] : [] }
+
+    /// Counts a request, and before it, changes the window if the requests up to now are a whole sample.
+    @inline(__always)
+    private mutating func count(_ entry: EntryID, isHit: Bool) {
+        if adapts { adaptWindow(isHit: isHit) }
+        if hasDoorkeeper, doorkeeper.insert(entry) { return }
+        if sketch.add(entry), hasDoorkeeper { doorkeeper.clear() }
+    }
+
+    @inline(__always)
+    private func frequency(of entry: EntryID) -> Int {
+        let count = sketch.estimate(entry)
+        return hasDoorkeeper && doorkeeper.contains(entry) ? min(count + 1, 15) : count
+    }
+
+    private mutating func adaptWindow(isHit: Bool) {
+        let capacity = windowLimit + mainLimit
+        let entries = usesUniformSizes ? capacity : residents
+        if climber?.isDue == true, let change = climber?.step(entries: entries) {
+            if change > 0 { enlargeWindow(by: change) } else { shrinkWindow(by: -change) }
+        }
+        guard usesUniformSizes ? residents >= capacity : hasEvicted else { return }
+        if climber == nil { climber = WindowClimber(capacity: capacity, entries: entries) }
+        climber?.count(isHit: isHit)
+    }
+
+    /// Moves the boundary into the protected segment; the least recent entries of the main part move to the window.
+    private mutating func enlargeWindow(by change: Double) {
+        moveBoundary(by: min(change, Double(protectedLimit)))
+        while lists.size(ofList: Self.protected) > protectedLimit {
+            lists.moveTail(ofList: Self.protected, to: Self.probation)
+        }
+        while mainSize > mainLimit, !lists.isEmpty(Self.probation),
+            lists.size(ofList: Self.window) &+ lists.size(of: lists.tail(ofList: Self.probation)) <= windowLimit
+        {
+            lists.moveTail(ofList: Self.probation, to: Self.window)
+        }
+    }
+
+    /// Moves the boundary into the window; its least recent entries become the next victims of the main part.
+    private mutating func shrinkWindow(by change: Double) {
+        moveBoundary(by: -min(change, Double(windowLimit)))
+        while lists.size(ofList: Self.window) > windowLimit {
+            lists.moveToTail(lists.tail(ofList: Self.window), of: Self.probation)
+        }
+    }
+
+    private mutating func moveBoundary(by change: Double) {
+        let before = Int(wantedWindow)
+        wantedWindow += change
+        let steps = Int(wantedWindow) - before
+        windowLimit += steps
+        mainLimit -= steps
+        protectedLimit -= steps
+    }
+
+    /// The number of residents.
+    @inline(__always)
+    private var residents: Int { (0..<3).reduce(0) { $0 + lists.count(ofList: $1) } }
 
     @inline(__always)
     private var mainSize: Int { lists.size(ofList: Self.probation) &+ lists.size(ofList: Self.protected) }

@@ -1,12 +1,11 @@
-/// The queues of S3-FIFO and QD-LP-FIFO: a small FIFO queue that filters new objects, a main queue and a ghost queue.
-/// The main queue is a 2-bit clock: at its tail, an entry with a count above 0 is reinserted with its count reduced by
-/// 1.
+/// The queues of S3-FIFO, S4-FIFO, Clock2Q+ and QD-LP-FIFO: a small FIFO queue that filters new objects, a main queue and a
+/// ghost queue. The main queue is a 2-bit clock, or a 1-bit clock for Clock2Q+: at its tail, an entry with a count above
+/// 0 is reinserted with its count reduced by 1.
 ///
 /// The policy decides which queue an entry enters and when it moves. A hit is O(1), an eviction is amortised O(1).
 /// Bytes a slot: 10, and 8 more for variable sizes.
 public struct FilteredClock: ~Copyable {
     private static let small: UInt8 = 0, main: UInt8 = 1, ghost: UInt8 = 2
-    private static let mostHits: UInt8 = 3
 
     /// The capacity of the small queue; at least 1 for uniform sizes.
     public private(set) var smallLimit = 0
@@ -17,6 +16,7 @@ public struct FilteredClock: ~Copyable {
     private let smallShare: Double
     private let ghostShare: Double
     private let leastSmall: Int
+    private let mostHits: UInt8
     private var queues: ListFamily
     private var counts: SlotArray<UInt8>
 
@@ -25,10 +25,12 @@ public struct FilteredClock: ~Copyable {
     /// - Parameters:
     ///   - small: The share of the capacity for the small queue; the main queue has the rest.
     ///   - ghost: The size of the ghost queue, as a share of the capacity.
-    public init(small: Double, ghost: Double, context: PolicyContext) {
+    ///   - mostHits: The largest count of an entry.
+    public init(small: Double, ghost: Double, mostHits: UInt8 = 3, context: PolicyContext) {
         queues = ListFamily(count: 3, context: context)
         counts = SlotArray(repeating: 0, capacity: context.entries)
         (smallShare, ghostShare, leastSmall) = (small, ghost, context.usesUniformSizes ? 1 : 0)
+        self.mostHits = mostHits
         resize(to: context.capacity)
     }
 
@@ -63,6 +65,10 @@ public struct FilteredClock: ~Copyable {
     @inline(__always)
     public var isMainEmpty: Bool { queues.isEmpty(FilteredClock.main) }
 
+    /// Returns whether an entry is in the small queue.
+    @inline(__always)
+    public func isInSmall(_ entry: EntryID) -> Bool { queues.list(of: entry) == FilteredClock.small }
+
     /// Returns whether an entry is in the ghost queue.
     @inline(__always)
     public func remembers(_ entry: EntryID) -> Bool { queues.list(of: entry) == FilteredClock.ghost }
@@ -71,15 +77,15 @@ public struct FilteredClock: ~Copyable {
     @inline(__always)
     public func size(of entry: EntryID) -> Int { queues.size(of: entry) }
 
-    /// Returns the count of an entry: its hits, at most 3.
+    /// Returns the count of an entry: its hits, at most `mostHits`.
     @inline(__always)
     public func count(of entry: EntryID) -> UInt8 { counts[entry] }
 
-    /// Counts a hit, up to 3.
+    /// Counts a hit, up to `mostHits`.
     @inline(__always)
     public mutating func hit(_ entry: EntryID) {
         // Always stored: a store is faster than an unpredictable branch.
-        counts[entry] = min(counts[entry] &+ 1, FilteredClock.mostHits)
+        counts[entry] = min(counts[entry] &+ 1, mostHits)
     }
 
     /// Inserts the entry of an access, which is in no queue, into the main or the small queue.
@@ -100,6 +106,24 @@ public struct FilteredClock: ~Copyable {
     @inline(__always)
     public mutating func evictFromSmall(_ entry: EntryID) {
         queues.remember(entry, on: FilteredClock.ghost, limit: ghostLimit)
+    }
+
+    /// Evicts by the rule of S3-FIFO and returns the victim; the queues hold an entry.
+    ///
+    /// A main queue above its capacity evicts. Otherwise entries at the tail of the small queue with at least `threshold`
+    /// hits move to the main queue, and the first other one is evicted and added to the ghost queue.
+    @inline(__always)
+    public mutating func evict(threshold: UInt8) -> EntryID {
+        if mainSize > mainLimit { return evictFromMain() }
+        while smallTail != .none {
+            let oldest = smallTail
+            if count(of: oldest) < threshold {
+                evictFromSmall(oldest)
+                return oldest
+            }
+            promote(oldest)
+        }
+        return evictFromMain()
     }
 
     /// Removes the first entry with a count of 0 from the main queue, which is not empty, and returns it.

@@ -50,9 +50,10 @@ public struct FrequencySketch: ~Copyable {
         return Int(least)
     }
 
-    /// Adds 1 to the count of `entry`.
+    /// Adds 1 to the count of `entry`. Returns whether all counters were halved then.
     @inline(__always)
-    public mutating func add(_ entry: EntryID) {
+    @discardableResult
+    public mutating func add(_ entry: EntryID) -> Bool {
         let hash = SplitMix64.mix(UInt64(entry) &+ 1)
         let block = block(of: hash)
         var changed = false
@@ -63,9 +64,11 @@ public struct FrequencySketch: ~Copyable {
                 changed = true
             }
         }
-        guard changed else { return }
+        guard changed else { return false }
         added &+= 1
-        if added >= sampleSize { halve() }
+        guard added >= sampleSize else { return false }
+        halve()
+        return true
     }
 
     @inline(__always)

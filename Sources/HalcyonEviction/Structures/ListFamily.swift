@@ -87,6 +87,16 @@ public struct ListFamily: ~Copyable {
         }
     }
 
+    /// Moves an entry from its list to the tail of another list.
+    @inline(__always)
+    public mutating func moveToTail(_ entry: EntryID, of list: UInt8) {
+        unlink(entry)
+        homes[entry] = list
+        let member = members + Int(list)
+        links.pushTail(entry, to: &member.pointee.list)
+        member.pointee.size &+= size(of: entry)
+    }
+
     /// Moves the last entry of one list to the head of another and returns it.
     @inline(__always)
     @discardableResult

@@ -52,7 +52,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     public var labels: String
     /// The name of the policy, or of the pair of policies of two tiers.
     public var policy: String
-    /// Every parameter of the policy with its value; see `RunResult.parameters`.
+    /// The parameters of the policy with their values; see `RunResult.parameters`.
     public var parameters: [String: String]
     /// The capacity as requested. Nil with tiers.
     public var capacity: String?

@@ -152,7 +152,7 @@ public struct TuningRun: Sendable {
         var records = candidates.map { policy in
             TuningRecord.Candidate(
                 policy: policy.label,
-                parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+                parameters: Dictionary(policy.recordedParameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
                 training: [])
         }
         let rungs = search.rungs(candidates: candidates.count - 1)

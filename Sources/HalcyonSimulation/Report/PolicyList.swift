@@ -28,20 +28,29 @@ public struct PolicyList: Sendable, Encodable {
         public let accepts: String
         /// The default value.
         public let defaultValue: String
+
+        init(_ parameter: PolicyEntry.ParameterInfo) {
+            (name, help) = (parameter.name, parameter.help)
+            (accepts, defaultValue) = (parameter.accepts, parameter.defaultValue)
+        }
+
+        /// The line of the list.
+        var text: String { "    \(name)=\(defaultValue): \(help) (\(accepts))\n" }
     }
 
     /// The policies in the catalogue's order.
     public let policies: [Item]
+    /// The parameters of the admission rule, which every policy accepts; see `AdmissionParameters`.
+    public let admissionParameters: [Setting]
 
     /// Creates a list of these policies.
     public init(_ entries: [PolicyEntry]) {
+        admissionParameters = AdmissionParameters.infos.map(Setting.init)
         policies = entries.map { entry in
             Item(
                 name: entry.info.name, summary: entry.info.summary, source: entry.info.source,
                 traits: entry.info.traits.nameList, admissionRule: entry.info.admissionRule,
-                parameters: entry.parameters.map {
-                    Setting(name: $0.name, help: $0.help, accepts: $0.accepts, defaultValue: $0.defaultValue)
-                })
+                parameters: entry.parameters.map(Setting.init))
         }
     }
 
@@ -53,10 +62,10 @@ public struct PolicyList: Sendable, Encodable {
             text += "    source: \(item.source)\n"
             if !item.traits.isEmpty { text += "    traits: \(item.traits.joined(separator: ", "))\n" }
             if let rule = item.admissionRule { text += "    admission: \(rule)\n" }
-            for setting in item.parameters {
-                text += "    \(setting.name)=\(setting.defaultValue): \(setting.help) (\(setting.accepts))\n"
-            }
+            for setting in item.parameters { text += setting.text }
         }
+        text += "every policy also accepts an admission rule: lru(admit=adaptsize)\n"
+        for setting in admissionParameters { text += setting.text }
         return text
     }
 }

@@ -186,11 +186,11 @@ extension RunResult {
         }
     }
 
-    /// Returns every parameter of the policy; for two tiers with different policies, with the tier in front.
+    /// Returns the parameters of the policy that results name; for two tiers with different policies, with the tier in front.
     package static func parameters(_ policies: [ConfiguredPolicy]) -> [String: String] {
         let prefixes = policies.count == 1 ? [""] : ["memory_", "disk_"]
         let named = zip(prefixes, policies).flatMap { prefix, policy in
-            policy.parameters.map { (prefix + $0.name, $0.value) }
+            policy.recordedParameters.map { (prefix + $0.name, $0.value) }
         }
         return Dictionary(named, uniquingKeysWith: { $1 })
     }

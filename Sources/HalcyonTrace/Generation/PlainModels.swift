@@ -86,31 +86,6 @@ public struct ScanModel: TraceGenerator, Equatable, Codable {
     }
 }
 
-/// A loop: the same objects in the same order, repeatedly.
-///
-/// LRU and FIFO miss every request if the loop is longer than the cache. The optimum keeps all entries but one, so its
-/// hit ratio after the first round is (capacity - 1) / (objects - 1). Nothing is random, so every seed gives the same
-/// trace. Keys are `0` and up. Requests are one second apart.
-public struct LoopModel: TraceGenerator, Equatable, Codable {
-    /// The number of requests.
-    public var requests: Int
-    /// The length of the loop.
-    public var objects: Int
-
-    /// Creates a model; by default 100,000 requests over 1,000 objects.
-    public init(requests: Int = 100_000, objects: Int = 1_000) {
-        self.requests = requests
-        self.objects = objects
-    }
-
-    /// Generates the trace. O(requests).
-    public func generate(seed: UInt64, names: Bool) throws(GenerationError) -> Trace {
-        try ParameterCheck.count(requests, "requests")
-        try ParameterCheck.count(objects, "objects")
-        return Trace.plain(requests: requests, names: names, objects: objects) { $0 % objects }
-    }
-}
-
 extension Trace {
     /// Returns a trace of requests that are one second apart, without users, categories and sizes.
     static func plain(requests: Int, names: Bool, objects: Int, next: (Int) -> Int) -> Trace {

@@ -67,12 +67,14 @@ struct GenerateCommand: AsyncParsableCommand {
 
 /// The models, by their name on the command line.
 enum ModelName {
-    static let all = BrowsingModel.presetNames + ["zipf", "loop", "scan"]
+    static let all = BrowsingModel.presetNames + ["zipf", "loop", "loop-block", "loop-key-value", "scan"]
 
     static func generator(_ name: String) -> (any TraceGenerator & Codable)? {
         switch name {
         case "zipf": ZipfModel()
         case "loop": LoopModel()
+        case "loop-block": LoopModel.block
+        case "loop-key-value": LoopModel.keyValue
         case "scan": ScanModel()
         default: BrowsingModel.preset(named: name)
         }

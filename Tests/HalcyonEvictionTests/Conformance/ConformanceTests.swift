@@ -6,9 +6,14 @@ import Testing
 @Suite("Conformance of every policy in the catalogue", .timeLimit(.minutes(20)))
 struct ConformanceTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info.name)
+    /// Policies of each kind behind a random admission rule.
+    static let behindAdaptSize = ["lru", "s3-fifo", "arc", "lirs", "qd-lp-fifo", "w-tinylfu", "gdsf", "lhd"]
+        .map { "\($0)(admit=adaptsize,admit-interval=200)" }
+    /// Every policy, alone and behind an admission rule, and some behind a random one.
+    static let layered = names + names.map { "\($0)(admit=bloom)" } + behindAdaptSize
     static let capacities = [0, 1, 2, 7, 40, 400, 1 << 40]
 
-    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: names)
+    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: layered)
     func bounds(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
@@ -35,7 +40,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test("What cannot fit is refused and evicts nobody", arguments: names)
+    @Test("What cannot fit is refused and evicts nobody", arguments: layered)
     func oversized(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
@@ -47,7 +52,7 @@ struct ConformanceTests {
         #expect(run.record.breaches.isEmpty, "\(run.record.breaches)")
     }
 
-    @Test("Decisions over a prefix do not change with what follows", arguments: names)
+    @Test("Decisions over a prefix do not change with what follows", arguments: names + behindAdaptSize)
     func causality(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
@@ -65,7 +70,8 @@ struct ConformanceTests {
         }
     }
 
-    @Test("The same seed gives the same decisions, however the requests are batched", arguments: names)
+    @Test(
+        "The same seed gives the same decisions, however the requests are batched", arguments: names + behindAdaptSize)
     func determinism(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
@@ -87,7 +93,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test("Entries may be taken out at any moment", arguments: names)
+    @Test("Entries may be taken out at any moment", arguments: layered)
     func removal(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {

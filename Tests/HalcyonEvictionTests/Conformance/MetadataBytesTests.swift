@@ -15,6 +15,7 @@ struct MetadataBytesTests {
         "car": (10, 0),
         "category-quota": (12, 0),
         "clock": (9, 0),
+        "clock2q-plus": (18, 0),
         "fifo": (8, 0),
         "gdsf": (8, 16),
         "hyperbolic": (4, 16),
@@ -32,6 +33,7 @@ struct MetadataBytesTests {
         "qd-lp-fifo": (10, 0),
         "random": (4, 4),
         "s3-fifo": (10, 0),
+        "s4-fifo": (10, 0),
         "sieve": (9, 0),
         "size": (4, 24),
         "slru": (9, 0),
@@ -62,6 +64,19 @@ struct MetadataBytesTests {
         if !policy.info.traits.contains(.needsFuture) {
             #expect(abs(large.fixed - small.fixed) < 4_096, "\(name): \(small.fixed) and \(large.fixed) bytes")
         }
+    }
+
+    @Test(
+        "Parameters of S4-FIFO and W-TinyLFU that need more bytes",
+        arguments: [
+            ("s4-fifo(skip=0.25)", 18, 0), ("s4-fifo(returns=1)", 11, 0), ("w-tinylfu(doorkeeper=on)", 9, 24),
+            ("lru(admit=adaptsize)", 40, 4),
+        ])
+    func parameters(text: String, perNumber: Int, perResident: Int) throws {
+        let policy = try PolicyCatalogue.classical.policy(text)
+        let bytes = measure(policy, objects: 1 << 14)
+        #expect(bytes.perNumber == perNumber << 14, "\(text): \(bytes)")
+        if perResident != 4 { #expect(bytes.perResident <= perResident * (1 << 14) / 10) }
     }
 
     @Test("Parts add up, and one cache's bytes add to another's")

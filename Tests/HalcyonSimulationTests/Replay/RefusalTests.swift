@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Reports say what was refused, and why", .timeLimit(.minutes(20)))
 struct RefusalTests {
-    static let policies = PolicyCatalogue.standard.entries.map(\.info.name)
+    static let policies =
+        PolicyCatalogue.standard.entries.map(\.info.name)
+        + ["learned(admit=bloom)", "learned(admit=adaptsize,admit-interval=500)", "s3-fifo(admit=size,admit-below=30)"]
 
     /// 3,000 requests of 300 objects of 1 to 64 bytes.
     private var sized: Trace {

@@ -65,6 +65,21 @@ import Testing
         #expect(statistic < 61)
     }
 
+    /// 400 users, 16 categories, and sizes with a median of 40 KB in every category.
+    @Test func harmlessHasSizesThatDoNotDependOnTheCategory() throws {
+        let outcome = try BrowsingModel.harmless.generateWithTruth(seed: 1, names: false)
+        let trace = outcome.trace
+        #expect(trace.count == 200_000 && trace.userCount == 400 && trace.categoryCount == 16)
+        #expect(outcome.groups == labels(of: outcome))
+        for group in UInt32(0)..<16 {
+            let sizes = outcome.groups.indices.filter { outcome.groups[$0] == group }.map { trace.objectSizes[$0] }
+                .sorted()
+            // The standard error of the median of n lognormal sizes of spread 1 is 1.25 / √n.
+            let error = 1.25 / Double(sizes.count).squareRoot()
+            #expect(abs(Double(sizes[sizes.count / 2]) / 40_000 - 1) < 4 * error)
+        }
+    }
+
     @Test func parametersHaveTheirStatedEffects() throws {
         var model = small()
         model.repeatShare = 0

@@ -197,7 +197,7 @@ public struct HypothesisResult: Sendable, Codable {
             let mean = ratios.reduce(0, +) / Double(max(1, ratios.count))
             return Arm(
                 role: role, policy: policy.label,
-                parameters: Dictionary(policy.parameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
+                parameters: Dictionary(policy.recordedParameters.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
                 permute: permute, prefetch: prefetch?.policy.description,
                 prefetchParameters: prefetch?.parameters, hitRatio: mean, hitRatios: ratios,
                 gapClosed: lru.flatMap { evidence.gapClosed(by: mean, lru: $0) })

@@ -93,6 +93,26 @@ extension BrowsingModel {
         return model
     }
 
+    /// A shared cache in which categories can do harm: 400 users with tastes, 16 categories, and sizes of all categories
+    /// from one lognormal distribution with a median of 40 KB.
+    ///
+    /// Two thirds of the requests of a session stay in the category of the request before, and a quarter repeat an
+    /// earlier view, in all categories alike. The category therefore says who requests an object, and nothing of whether
+    /// it is requested again or of its size.
+    public static var harmless: BrowsingModel {
+        var model = BrowsingModel()
+        model.requests = 200_000
+        model.users = 400
+        model.categories = 16
+        model.stay = 0.667
+        model.repeatShare = 0.25
+        model.categoryContrast = 0
+        model.medianSize = 40_000
+        model.sizeSpread = 1
+        model.categorySizeRatio = 1
+        return model
+    }
+
     /// Returns the preset with this name on the command line, or `nil`.
     public static func preset(named name: String) -> BrowsingModel? {
         switch name {
@@ -102,6 +122,7 @@ extension BrowsingModel {
         case "million-users": millionUsers
         case "informative": informative
         case "uninformative": uninformative
+        case "harmless": harmless
         default: nil
         }
     }
@@ -109,5 +130,6 @@ extension BrowsingModel {
     /// The names that ``preset(named:)`` accepts.
     public static let presetNames = [
         "shop", "feed", "uniform-categories", "million-users", "informative", "uninformative",
+        "harmless",
     ]
 }

@@ -29,6 +29,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "set-up": ("policies", eviction.set_up),
     "policies": ("policies", eviction.policies),
     "ranking": ("policies", eviction.ranking),
+    "worst-cases": ("policies", eviction.worst_cases),
     "hypothesis": ("hypothesis", labels.gains),
     "ablation": ("ablation", eviction.ablation),
     "prefetch": ("prefetch", prefetch.prefetching),

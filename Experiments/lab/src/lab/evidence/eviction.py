@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from lab.contrasts import against_others, excess
-from lab.evidence.formats import capacities_in_order, listed, ratio, signed, stored
+from lab.evidence.claims import BASELINES
+from lab.evidence.formats import CELL, capacities_in_order, listed, ratio, signed, stored
 from lab.tables import markdown
 
 
@@ -50,6 +51,37 @@ def ranking(folder: Path) -> str:
         "90th percentile of traces, %", "worst trace, %",
     ]  # fmt: skip
     return markdown(header, rows)
+
+
+def worst_cases(folder: Path) -> str:
+    """Each policy's reduction of FIFO's misses at the smallest and at the largest capacity, and its worst loss.
+
+    The reduction is in % of FIFO's misses: the mean, the 10th percentile and the worst of the traces, as the authors of
+    S4-FIFO report it. The loss is the excess of misses over the best of four baselines, in the worst cell.
+    """
+    results = stored(folder)
+    over_fifo = excess(results, "fifo")
+    baselines = excess(results[results["run"].isin(BASELINES)])
+    best = baselines[baselines["run"] == baselines["against"]].set_index(CELL)["miss"]
+    capacities = capacities_in_order(pd.Index(over_fifo["capacity"]))
+    ends = [capacities[0], capacities[-1]]
+    cells = {end: over_fifo[over_fifo["capacity"] == end] for end in ends}
+    means = over_fifo[over_fifo["capacity"].isin(ends)].groupby("run")["excess"].mean().sort_values(kind="stable")
+    rows = []
+    for name in means.index:
+        row = [str(name)]
+        for end in ends:
+            reduction = -cells[end][cells[end]["run"] == name].set_index("trace")["excess"]
+            worst = f"{signed(reduction.min())} ({reduction.idxmin()})"
+            row += [signed(reduction.mean()), signed(reduction.quantile(0.1)), worst]
+        own = over_fifo[over_fifo["run"] == name].set_index(CELL)["miss"]
+        loss = (100 * (own / best - 1)).dropna()
+        trace, _, capacity = loss.idxmax()
+        rows.append([*row, f"{signed(loss.max())} ({trace}, {capacity})"])
+    header = ["policy"]
+    for end in ends:
+        header += [f"misses saved over FIFO at {end}, mean %", "10th percentile of traces, %", "worst trace, %"]
+    return markdown([*header, f"over the best of {', '.join(BASELINES)}, worst cell, %"], rows)
 
 
 def set_up(folder: Path) -> str:
