@@ -8,12 +8,12 @@ import HalcyonSupport
 /// forgotten. c is not chosen before the objects known have three times the capacity; until then it is 32,768.
 ///
 /// Berger, Sitaraman, Harchol-Balter: AdaptSize: orchestrating the hot object memory cache in a CDN, NSDI 2017. The
-/// arithmetic is that of the authors' code as in libCacheSim (`adaptsize.cpp` at commit 283853f), with one difference: if
-/// an object changes its size, we count its last size only; the code counts the difference twice. As in the code, c stays
-/// as it is if the search meets a c for which the model has no value, which is frequent in caches of a few objects.
+/// arithmetic is that of the authors' code as in libCacheSim (`adaptsize.cpp` at commit 283853f). There is one difference:
+/// if an object changes its size, we count its last size only; the code counts the difference twice. As in the code, c
+/// stays as it is if the search meets a c for which the model has no value. In small caches this is frequent.
 ///
-/// A request is O(1). A choice of c is O(objects) with some 450 exponentials an object, which is some 10 µs a request.
-/// Bytes an entry number: 32.
+/// A request is O(1). A choice of c is O(objects) with some 450 exponentials an object: with the default interval and
+/// 100,000 objects some 20 µs for each request. Bytes an entry number: 32.
 public struct AdaptSizeAdmission: ~Copyable, AdmissionFilter {
     /// What is known of an object.
     struct Record: BitwiseCopyable {

@@ -2,9 +2,9 @@ import HalcyonSupport
 
 /// The model of AdaptSize: the hit ratio of an LRU cache that admits an object of size s with probability exp(−s/c).
 ///
-/// Each object is a Markov chain of its place in the LRU list. The characteristic time T, after which an object that is
-/// not requested leaves the cache, follows from the capacity by fixed-point iteration; the hit ratio then follows from T
-/// by a Padé approximation. See ``AdaptSizeAdmission`` for the source.
+/// Each object is a Markov chain of its place in the LRU list. An object that is not requested leaves the cache after the
+/// characteristic time T, which follows from the capacity by fixed-point iteration. The hit ratio follows from T by a
+/// Padé approximation. See ``AdaptSizeAdmission`` for the source.
 struct AdaptSizeModel {
     private static let golden = 0.61803399
     private static let tolerance = 3.0e-8

@@ -114,8 +114,8 @@ public struct Parameter<Owner>: Sendable {
         return parameter
     }
 
-    /// The same parameter, added to a policy whose results are stored already: results name it only where it differs from
-    /// its default, so that stored results keep their names, and a search of parameters leaves it as it is.
+    /// The same parameter, added to a policy whose results are stored already. Results name it only where it differs from
+    /// its default, so that stored results keep their names. A search of parameters leaves it as it is.
     public func addedLater() -> Parameter {
         var parameter = fixedInTuning()
         parameter.isRecordedIfSet = true

@@ -3,8 +3,8 @@
 /// requested while in the ghost queue is inserted into the main clock. Hits in the correlation window, the newest part
 /// of the small queue, do not set the reference bit: they are often of one operation and not a sign of popularity.
 ///
-/// We follow the authors' code (libCacheSim 0.3.5, `Clock2QPlus`): the main clock has one bit, an object moves with its
-/// bit clear, and until the cache has been full once, new objects enter the main clock when the small queue is full.
+/// We follow the authors' code (libCacheSim 0.3.5, `Clock2QPlus`). The main clock has one bit, and an object moves with
+/// its bit clear. Until the cache has been full once, new objects enter the main clock when the small queue is full.
 /// The production system behind the paper also passes over dirty blocks, which a cache of unmodified objects does not
 /// have. The code counts the window in objects and supports uniform sizes only. With variable sizes we measure it in
 /// bytes, so that it remains a share of the queue. As in ``S3FIFO``, the code also refuses an entry as large as the small

@@ -1,12 +1,10 @@
 /// S4-FIFO is S3-FIFO with the constants as parameters and two rules of its own. Hits in the newest part of the small
-/// queue do not count towards promotion (`skip`). An object returns from the ghost queue to the main queue only after
-/// more than `returns` ghost hits; until then it is inserted into the small queue again, and keeps its count.
+/// queue do not count towards promotion (`skip`). The first `returns` ghost hits of an object insert it into the small
+/// queue again, with its count; only the next one inserts it into the main queue.
 ///
-/// At the default parameters it decides exactly as ``S3FIFO``. The paper chooses the parameters for each workload with
-/// a trained model; that model is not part of this policy. The paper's 18 candidates take `small` from 0.05 to 0.9,
-/// `ghost` from 0.9 to 6, `skip` 0 or 0.25, `threshold` 1 or 2 and `returns` 0 or 1.
-///
-/// We follow the authors' code (libCacheSim at commit 06961b4). As in ``S3FIFO``, an entry as large as the small queue
+/// At the default parameters it decides exactly as ``S3FIFO``. The paper's model, which chooses the parameters for a
+/// workload, is not part of this policy. It takes `small` from 0.05 to 0.9, `ghost` from 0.9 to 6, `skip` 0 or 0.25,
+/// `threshold` 1 or 2 and `returns` 0 or 1. We follow the authors' code (libCacheSim at commit 06961b4). As in ``S3FIFO``, an entry as large as the small queue
 /// is admitted by default, which the code refuses (`refuse=as-large`).
 ///
 /// A hit is O(1), an eviction is amortised O(1). Bytes an entry: 10, and 8 more for variable sizes; 8 more with a
@@ -28,13 +26,11 @@ public struct S4FIFO: ~Copyable, CataloguedPolicy {
         public var refuse = S3FIFO.Refusal.larger
 
         public init() {}
-
         public static let table = [
             Parameter<Parameters>.real("small", \.small, in: 0...1, "share of the capacity for the small queue"),
             .real("ghost", \.ghost, in: 0...10, "size of the ghost queue, in capacities"),
             .real("skip", \.skip, in: 0...1, "share of the small queue, from its head, in which hits do not count"),
-            .integer(
-                "threshold", \.threshold, in: 1...3, "hits in the small queue that qualify an entry for the main queue"),
+            .integer("threshold", \.threshold, in: 1...3, "hits that qualify an entry for the main queue"),
             .integer("returns", \.returns, in: 0...100, "ghost hits after which an object returns to the small queue"),
             .choice("refuse", \.refuse, "size, compared with the small queue, from which entries are refused"),
         ]

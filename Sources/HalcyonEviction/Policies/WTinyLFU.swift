@@ -17,8 +17,8 @@
 ///   share and a ``WindowClimber`` adapts it to the hit ratio, as in Caffeine's simulator
 ///   (`HillClimberWindowTinyLfuPolicy`). A change of the capacity starts the search again.
 /// - By default, there is no doorkeeper: as in Caffeine, the sketch counts every access. With `doorkeeper=on`, as in the
-///   paper, a Bloom filter keeps the first access to an entry since the last halving out of the sketch, and an entry in
-///   the filter counts 1 more.
+///   paper, a Bloom filter keeps the first access to an entry out of the sketch. An entry in the filter counts 1 more. A
+///   halving clears the filter.
 /// - A candidate that is not more frequent than the victim is never admitted. Caffeine admits one in 128 of those with a
 ///   frequency of 6 or more, at random, against attacks by collisions.
 /// - The sketch grows with the residents. Caffeine's is as large as the maximum size from the start.

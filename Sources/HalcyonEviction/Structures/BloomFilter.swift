@@ -1,7 +1,7 @@
 /// A set of entries that never misses a member and takes few others for one: a Bloom filter with four bits an entry.
 ///
-/// It has 32 to 64 bits for each entry that it is made for, so that with three times as many members 0.1 to 1 % of the
-/// other entries are taken for members. It keeps its members when it doubles. Every operation is O(1); clearing and
+/// It has 32 to 64 bits for each entry that it is made for. With three times as many members, 0.1 to 1 % of the other
+/// entries are taken for members. It keeps its members when it doubles. Every operation is O(1); clearing and
 /// doubling are O(size).
 ///
 /// Bloom: Space/time trade-offs in hash coding with allowable errors, CACM 1970; the sizes are those of the doorkeeper

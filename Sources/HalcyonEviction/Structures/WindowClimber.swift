@@ -1,5 +1,7 @@
-/// A hill climber that finds the best size of the window of ``WTinyLFU``: it moves the boundary by a step after each
-/// sample of requests, and turns around when the hit ratio of the sample is lower than that of the one before.
+/// A hill climber that finds the best size of the window of ``WTinyLFU``.
+///
+/// It moves the boundary by a step after each sample of requests. It turns around when the hit ratio of the sample is
+/// lower than that of the one before.
 ///
 /// Each step is 0.98 times the one before, so the boundary comes to rest. If the hit ratio changes by 5 points, the
 /// steps start at their first length again: a sixteenth of the capacity, at least 2. A sample has ten requests for each

@@ -34,7 +34,7 @@ public struct LoopModel: TraceGenerator, Equatable, Codable {
         self.objects = objects
     }
 
-    /// A short trace as of a block device: 12,000 requests over some 900 objects, of which a loop takes nearly nine tenths.
+    /// A short trace as of block storage: 12,000 requests over some 900 objects, of which a loop takes nearly nine tenths.
     ///
     /// At a capacity of a tenth of the objects, most requests of an object follow its last one after 2 to 3 capacities of
     /// others.

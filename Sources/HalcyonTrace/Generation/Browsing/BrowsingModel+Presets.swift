@@ -96,19 +96,25 @@ extension BrowsingModel {
     /// A shared cache in which categories can do harm: 400 users with tastes, 16 categories, and sizes of all categories
     /// from one lognormal distribution with a median of 40 KB.
     ///
-    /// Two thirds of the requests of a session stay in the category of the request before, and a quarter repeat an
-    /// earlier view, in all categories alike. The category therefore says who requests an object, and nothing of whether
-    /// it is requested again or of its size.
+    /// Two thirds of the requests of a session stay in the category of the request before; the others follow the user's
+    /// fixed tastes. A quarter repeat an earlier view, in all categories alike. The category therefore says who requests an
+    /// object, and nothing of whether it is requested again or of its size.
     public static var harmless: BrowsingModel {
         var model = BrowsingModel()
         model.requests = 200_000
         model.users = 400
         model.categories = 16
+        model.preference = 1
+        model.preferenceDrift = 0
         model.stay = 0.667
+        model.related = 0
+        model.arrivals = 0
         model.repeatShare = 0.25
         model.categoryContrast = 0
+        model.oneHitShare = 0.05
+        model.scanShare = 0
         model.medianSize = 40_000
-        model.sizeSpread = 1
+        model.sizeSpread = 1.2
         model.categorySizeRatio = 1
         return model
     }
