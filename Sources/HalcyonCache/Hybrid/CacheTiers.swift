@@ -257,8 +257,8 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
 
     /// Looks a key up on disk, and promotes a found value to memory before it calls `done`.
     ///
-    /// - Parameter decoding: the queue on which the bytes of a file are decoded, once they were read; by default that of the
-    ///   serializer, or else the thread that reads them.
+    /// - Parameter decoding: the queue on which the bytes of a file are decoded. By default that of the serializer, or else
+    ///   the thread that reads them.
     package func fromDisk(
         _ computed: String, _ options: CacheOptions, serializer other: (any CacheSerializer<Value>)? = nil,
         decoding: CallbackQueue? = nil, cancellation: LoadCancellation? = nil,

@@ -4,7 +4,7 @@
 /// entries are taken for members. It keeps its members when it doubles. Every operation is O(1); clearing and
 /// doubling are O(size).
 ///
-/// Bloom: Space/time trade-offs in hash coding with allowable errors, CACM 1970; the sizes are those of the doorkeeper
+/// Bloom: Space/time trade-offs in hash coding with allowable errors, CACM 1970. The sizes are those of the doorkeeper
 /// in Caffeine's simulator (commit ccef955, three insertions an entry, 1 % false positives, four hashes).
 public struct BloomFilter: ~Copyable {
     private var words: UnsafeMutablePointer<UInt64>
