@@ -82,9 +82,9 @@ extension FuzzTarget {
 private let template: String = {
     let path = "\(FuzzFolder.path)/template"
     do {
-        let disk = try storage(in: path)
-        for key in 0..<3 { try disk.store(value: diskValue(key), forKey: "key-\(key)") }
-        disk.flush()
+        try withStorage(in: path) { disk in
+            for key in 0..<3 { try disk.store(value: diskValue(key), forKey: "key-\(key)") }
+        }
     } catch {
         fatalError("\(error)")
     }
@@ -93,18 +93,33 @@ private let template: String = {
 
 private func diskValue(_ key: Int) -> Data { Data("value \(key) ".utf8) + Data(repeating: UInt8(key), count: 100) }
 
-private func storage(in path: String) throws -> DiskStorage<Data> {
-    try DiskStorage(
+/// Opens the storage and closes it, also after an error: a storage that is only released may still write its index while the
+/// next input removes or copies the folder.
+private func withStorage(in path: String, _ body: (DiskStorage<Data>) throws -> Void) throws {
+    let disk = try DiskStorage<Data>(
         config: .init(
             name: "fuzz", directory: URL(fileURLWithPath: path), sizeLimit: 50_000, cleanInterval: .zero,
             usesHashedFileName: false))
+    defer {
+        let closed = DispatchSemaphore(value: 0)
+        Task.detached {
+            await disk.close()
+            closed.signal()
+        }
+        closed.wait()
+    }
+    try body(disk)
 }
 
 /// Every value that is read is one that was stored, and the storage can be used.
 private func openDamaged(_ data: Data) throws {
     let path = "\(FuzzFolder.path)/damaged"
-    try? FileManager.default.removeItem(atPath: path)
-    guard (try? FileManager.default.copyItem(atPath: template, toPath: path)) != nil else { fatalError("no copy") }
+    do {
+        if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.copyItem(atPath: template, toPath: path)
+    } catch {
+        fatalError("the folder cannot be made again: \(error)")
+    }
     var rest = [UInt8](data)[...]
     let choice = rest.popFirst() ?? 0
     let place = Int(rest.popFirst() ?? 0) << 8 | Int(rest.popFirst() ?? 0)
@@ -125,14 +140,15 @@ private func openDamaged(_ data: Data) throws {
     default: try? Data(rest).write(to: index)
     }
     let overwritten = choice % 4 == 0 ? Set(names.map(String.init)) : []
-    let disk = try storage(in: path)
-    for key in 0..<3 where !overwritten.contains("key-\(key)") {
-        guard let found = try disk.value(forKey: "key-\(key)") else { continue }
-        guard found == diskValue(key) else { fatalError("key-\(key) has another value") }
+    try withStorage(in: path) { disk in
+        for key in 0..<3 where !overwritten.contains("key-\(key)") {
+            guard let found = try disk.value(forKey: "key-\(key)") else { continue }
+            guard found == diskValue(key) else { fatalError("key-\(key) has another value") }
+        }
+        guard disk.count >= 0, disk.totalSize >= 0 else { fatalError("there is less than nothing") }
+        try disk.store(value: diskValue(9), forKey: "new")
+        guard try disk.value(forKey: "new") == diskValue(9) else { fatalError("what was stored is not read") }
+        disk.removeAll()
+        guard disk.count == 0, disk.totalSize == 0 else { fatalError("something is left") }
     }
-    guard disk.count >= 0, disk.totalSize >= 0 else { fatalError("there is less than nothing") }
-    try disk.store(value: diskValue(9), forKey: "new")
-    guard try disk.value(forKey: "new") == diskValue(9) else { fatalError("what was stored is not read") }
-    disk.removeAll()
-    guard disk.count == 0, disk.totalSize == 0 else { fatalError("something is left") }
 }
