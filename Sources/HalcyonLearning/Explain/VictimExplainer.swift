@@ -73,10 +73,11 @@ struct VictimExplainer {
     /// - Parameters:
     ///   - runnerUp: the resident or new object that would have been evicted instead; `none` if there was no other.
     ///   - newObject: the record of the object that is not resident yet, or `none`.
-    ///   - compared: the number of residents that the expert compared.
+    ///   - compared: the number of residents that were compared.
+    ///   - decider: the name of the expert or shadow that decided.
     ///   - isScoredNow: whether the scores are of this moment, not of the latest scoring.
     mutating func record(
-        _ victim: ScoredResident, runnerUp: ScoredResident, newObject: UInt32, by expert: Expert, compared: Int,
+        _ victim: ScoredResident, runnerUp: ScoredResident, newObject: UInt32, by decider: String, compared: Int,
         isScoredNow: Bool, of records: UnsafePointer<ObjectRecord>, at instant: FeatureInstant
     ) {
         func observation(_ object: ScoredResident) -> VictimRecord.Observation {
@@ -89,7 +90,7 @@ struct VictimExplainer {
         }
         let learner = learner
         learner.pointee.watch.record = VictimRecord(
-            request: instant.request, expert: expert, victim: observation(victim),
+            request: instant.request, decider: decider, victim: observation(victim),
             runnerUp: runnerUp.slot == ObjectRecord.none ? nil : observation(runnerUp),
             candidates: compared, usesUniformSizes: usesUniformSizes, labels: learner.pointee.trainer.samples)
         kept = [:]
@@ -119,7 +120,7 @@ struct VictimRecord {
         let user: UInt32
         /// Whether it is the requested object, which might have been refused instead.
         let isNewObject: Bool
-        /// The score by the expert that decided; the lowest one is the victim.
+        /// The score by the expert that decided, or by recency if a shadow did; the lowest one is the victim.
         let score: Float
         /// The features as of that score.
         let scored: Scored
@@ -139,10 +140,11 @@ struct VictimRecord {
 
     /// The requests that the cache had served, this one included.
     let request: Int
-    let expert: Expert
+    /// The name of the expert or shadow that decided.
+    let decider: String
     let victim: Observation
     let runnerUp: Observation?
-    /// The number of residents that the expert compared: all of them if it keeps all in order.
+    /// The number of residents that were compared: all of them if it keeps all in order.
     let candidates: Int
     /// Whether all objects have the same size; see ``MissCost/score(logit:logSize:usesUniformSizes:)``.
     let usesUniformSizes: Bool

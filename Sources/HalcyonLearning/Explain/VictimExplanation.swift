@@ -50,9 +50,11 @@ public struct VictimExplanation: Sendable, Codable {
     public var number: Int
     /// The requests that the cache had served, this one included.
     public var request: Int
-    /// The expert that decided: `network`, `gdsf` or `lru`.
+    /// The expert that decided: `network`, `gdsf` or `lru`; or the shadow that was followed: `s3-fifo`, `w-tinylfu` or
+    /// `lru`.
     public var expert: String
-    /// The number of residents that were compared: all of them by `gdsf` with variable sizes and by `lru`.
+    /// The number of residents that were compared: all of them by `gdsf` with variable sizes, by `lru` and
+    /// by shadows.
     public var candidates: Int
     /// The object that was evicted.
     public var victim: Candidate
@@ -64,7 +66,7 @@ public struct VictimExplanation: Sendable, Codable {
     /// - Parameter means: the mean inputs of the held-back samples.
     init(_ record: VictimRecord, number: Int, inputs: Int, means: [Float], parameters: LearnedParameters) {
         let groups = FeatureGroups.named.filter { parameters.groups.contains($0.group) }
-        let explained = record.expert == .network ? groups : []
+        let explained = record.decider == Expert.network.name ? groups : []
         func candidate(_ observed: VictimRecord.Observation) -> Candidate {
             let scored = observed.scored
             var evaluator = NetworkEvaluator(
@@ -96,7 +98,7 @@ public struct VictimExplanation: Sendable, Codable {
         }
         self.number = number
         request = record.request
-        expert = record.expert.name
+        expert = record.decider
         candidates = record.candidates
         victim = candidate(record.victim)
         runnerUp = record.runnerUp.map(candidate)

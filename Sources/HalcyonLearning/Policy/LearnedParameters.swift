@@ -28,6 +28,7 @@ public struct LearnedParameters: PolicyParameters {
     var rate = 0.005
     var history = 1.5
     var decider = Decider.expertSelection
+    var shadows = Switch.on
     var recency = Switch.on
     var frequency = Switch.on
     var size = Switch.on
@@ -72,6 +73,10 @@ public struct LearnedParameters: PolicyParameters {
         .choice(
             "decider", \.decider,
             "the expert that decides once the network is ready: the better one, or always one of them"),
+        .choice(
+            "shadows", \.shadows,
+            "with decider=contest: follow another policy while its simulation saves more: s3-fifo or w-tinylfu with uniform sizes, lru with variable sizes; not in caches that share a model"
+        ).addedLater(),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),

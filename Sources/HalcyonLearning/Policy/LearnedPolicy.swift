@@ -12,6 +12,7 @@ import HalcyonEviction
 /// - `NetworkScorer` and `GreedyDual` are the experts that score residents, beside LRU.
 /// - `ExpertSelector` selects the expert that decides.
 /// - `RecencyGuard` hands evictions to LRU for a while, with uniform sizes.
+/// - `PolicyShadows` simulates other policies, and follows one that saves more.
 /// - `VictimExplainer` records why one victim was chosen.
 ///
 /// Trainer, features and selector belong to the ``LearnedModel``, which several caches may share.
@@ -65,6 +66,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private var scorer: NetworkScorer
     var greedyDual: GreedyDual
     private var recencyGuard: RecencyGuard
+    private var shadows = PolicyShadows()
     var explainer: VictimExplainer
     private var generator: SplitMix64
 
@@ -89,6 +91,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
         self.init(parameters, context: context, model: LearnedModel(parameters, seed: context.seed))
         ownsModel = true
+        if parameters.decider == .expertSelection && parameters.shadows == .on {
+            shadows = PolicyShadows(context, missCost: parameters.missCost)
+        }
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
@@ -101,8 +106,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         countsModel = !learner.pointee.isCounted
         learner.pointee.isCounted = true
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
-        labeller = SampleLabeller(
-            learner: learner, correction: correction, parameters: parameters, capacity: context.capacity)
+        labeller = SampleLabeller(learner: learner, correction: correction, parameters: parameters, context: context)
         sampler = CandidateSampler(
             learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
         scorer = NetworkScorer(
@@ -140,6 +144,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
+        if shadows.isFollowing { return evictFollowing(access) }
         if history.oldest != ObjectRecord.none && recencyGuard.takesEviction() { return evictLeastRecent() }
         if sampler.needsScoring(residents: history.count, missRatio: missRatio) { renewCandidates() }
         let victim = lowestResident()
@@ -148,9 +153,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if newObject != ObjectRecord.none && score < victim.score {
             greedyDual.age(to: history.records[Int(newObject)].priority, isOwnChoice: expert != .network)
             sampler.countRefusal()
+            shadows.countDecision(residents: history.count)
             return access.entry
         }
         sampler.countEviction()
+        shadows.countDecision(residents: history.count)
         evictions += 1
         if expert == .network { evictionsByNetwork += 1 }
         if explainer.countEviction() { explain(victim) }
@@ -182,17 +189,20 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         closeRefusedObject()
         let slot = history.resident(entry)
         if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
+        shadows.remove(entry)
         _ = close(slot)
     }
 
     public func remembers(_ entry: EntryID) -> Bool {
         // A new object that was just refused gets a ghost with the next request.
-        history.remembersGhost(entry) || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
+        history.remembersGhost(entry) || shadows.remembers(entry)
+            || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
     }
 
     public mutating func resize(to capacity: Int) {
         labeller.resize(to: capacity)
         recencyGuard.resize(to: capacity)
+        shadows.resize(to: capacity, history: history)
     }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
@@ -265,6 +275,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let learner = learner
         labeller.labelSamples(of: record)
         let isNew = record.pointee.accesses == 0
+        shadows.access(access, isMiss: isMiss, history: history)
         if isGuarded {
             let last = isNew ? nil : record.pointee.lastRequest(asOf: now)
             recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
@@ -431,17 +442,32 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
     }
 
-    /// Evicts the least recent resident; see ``RecencyGuard``.
-    private mutating func evictLeastRecent() -> EntryID {
+    /// Evicts a resident that the followed shadow does not hold, or refuses a new object that it does not hold; see
+    /// ``PolicyShadows``.
+    private mutating func evictFollowing(_ access: Access) -> EntryID {
+        defer { shadows.countDecision(residents: history.count) }
+        if shadows.followsLeastRecent { return evictLeastRecent() }
+        if newObject != ObjectRecord.none, !shadows.leaderHolds(access.entry) { return access.entry }
+        while let entry = shadows.nextSurplus() {
+            let slot = history.resident(entry)
+            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: shadows.leaderName ?? "") }
+        }
+        return evictLeastRecent()
+    }
+
+    /// Evicts the least recent resident; see ``RecencyGuard`` and ``PolicyShadows``.
+    private mutating func evictLeastRecent() -> EntryID { evict(history.oldest, by: Expert.recency.name) }
+
+    /// Evicts a resident that was not chosen by scores. An explanation compares it by recency.
+    private mutating func evict(_ slot: UInt32, by decider: String) -> EntryID {
         evictions += 1
-        let slot = history.oldest
         if explainer.countEviction() {
             func scored(_ slot: UInt32) -> ScoredResident {
                 let isNone = slot == ObjectRecord.none
                 return ScoredResident(slot: slot, score: isNone ? 0 : history.records[Int(slot)].recency(at: now))
             }
             explainer.record(
-                scored(slot), runnerUp: scored(history.records[Int(slot)].newer), newObject: newObject, by: .recency,
+                scored(slot), runnerUp: scored(history.records[Int(slot)].newer), newObject: newObject, by: decider,
                 compared: history.count, isScoredNow: true, of: history.records.base, at: instant)
         }
         return close(slot)
@@ -455,7 +481,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
         let comparesAll = expert == .greedyDual && greedyDual.comparesAllResidents
         explainer.record(
-            victim, runnerUp: runnerUp, newObject: newObject, by: expert,
+            victim, runnerUp: runnerUp, newObject: newObject, by: expert.name,
             compared: comparesAll ? history.count : sampler.candidates.count, isScoredNow: comparesAll,
             of: history.records.base, at: instant)
     }
@@ -479,7 +505,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The heap bytes held. The model counts in the first cache that it was made for, and each cache's correction in that
     /// cache. Both are fixed, as are the waiting samples, which are bounded, and the candidates.
     public var metadataBytes: MetadataBytes {
-        var fixed = labeller.byteCount + sampler.byteCount
+        var fixed = labeller.byteCount + sampler.byteCount + shadows.byteCount
         if countsModel { fixed += learner.pointee.byteCount - learner.pointee.trainer.corrections.byteCount }
         if labeller.correction != UserCorrections.none { fixed += UserCorrections.bytesEach }
         // The heap numbers residents by their records, not by their objects.
@@ -510,6 +536,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             PolicyMetric("window_multiplier", Double(learner.pointee.labelWindow.multiplier)),
             PolicyMetric("lru_overrides", Double(recencyGuard.overrides)),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
+            PolicyMetric("shadow_follows", Double(shadows.follows)),
+            PolicyMetric("shadow_decisions", Double(shadows.decisions)),
         ] + adaptation
     }
 }

@@ -34,6 +34,12 @@ struct MissCost: Sendable, Equatable {
         return overhead == 0 ? 0 : FastMath.log2(overhead + FastMath.exp2(logSize)) - logSize
     }
 
+    /// Returns the cost of a miss of an object of this size, up to the factor.
+    @inline(__always)
+    func cost(size: Int) -> Float {
+        overhead == .infinity ? 1 : overhead + Float(max(size, 0))
+    }
+
     /// Returns the binary logarithm of the value of an object per byte of its size.
     @inline(__always)
     func value(logit: Float, logSize: Float) -> Float { FastMath.log2Softplus(logit) + density(logSize: logSize) }

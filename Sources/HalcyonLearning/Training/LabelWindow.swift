@@ -14,7 +14,11 @@ struct LabelWindow: BitwiseCopyable {
     static let largestMultiplier = 16
     /// The misses that are added to every window. They matter in the smallest caches: where a turnover is a few misses, too
     /// few objects would return within a part of it.
-    static let fewestMisses = 8.0
+    ///
+    /// With variable sizes there are more. Small objects stay for many turnovers, and a short window then asks whether the
+    /// present session returns to an object. The categories answer that well, so that they make predictions better and
+    /// decisions worse (the preset `harmless`).
+    static let fewestMisses = (uniformSizes: 8.0, variableSizes: 64.0)
     /// The fewest accesses to remembered objects before the multiplier changes; at least as many as the cache has residents.
     /// A scan or a loop that passes is no reason to start over.
     static let fewestReturns = 100
@@ -41,8 +45,9 @@ struct LabelWindow: BitwiseCopyable {
     }
 
     /// Returns the window of a cache with so many residents, in requests: at most 10⁹. O(1).
-    func requests(residents: Double, missRatio: Double) -> Int {
-        let misses = LabelWindow.fewestMisses + residents * base * Double(multiplier)
+    func requests(residents: Double, missRatio: Double, usesUniformSizes: Bool = true) -> Int {
+        let fewest = usesUniformSizes ? LabelWindow.fewestMisses.uniformSizes : LabelWindow.fewestMisses.variableSizes
+        let misses = fewest + residents * base * Double(multiplier)
         return Int(min(misses / max(missRatio, 0.001), 1e9))
     }
 

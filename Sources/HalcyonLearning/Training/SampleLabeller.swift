@@ -15,6 +15,7 @@ struct SampleLabeller: ~Copyable {
     let correction: UInt32
     private let samplesPerRequest: Double
     private let learns: Bool
+    private let usesUniformSizes: Bool
 
     private var pending = PendingSamples(bound: SampleLabeller.pendingBound)
     /// The label window in requests, as of the present request.
@@ -29,13 +30,15 @@ struct SampleLabeller: ~Copyable {
     private(set) var samplesNotTaken = 0.0
 
     init(
-        learner: UnsafeMutablePointer<Learner>, correction: UInt32, parameters: LearnedParameters, capacity: Int
+        learner: UnsafeMutablePointer<Learner>, correction: UInt32, parameters: LearnedParameters,
+        context: PolicyContext
     ) {
         self.learner = learner
         self.correction = correction
         samplesPerRequest = parameters.sampling
         learns = parameters.learns
-        self.capacity = Double(max(capacity, 0))
+        capacity = Double(max(context.capacity, 0))
+        usesUniformSizes = context.usesUniformSizes
     }
 
     var byteCount: Int { pending.byteCount }
@@ -63,7 +66,8 @@ struct SampleLabeller: ~Copyable {
     mutating func begin(_ now: Int, missRatio: Double) {
         let learner = learner
         let residents = insertions > 0 ? capacity * insertions / max(insertedSize, 1) : 0
-        window = learner.pointee.labelWindow.requests(residents: residents, missRatio: missRatio)
+        window = learner.pointee.labelWindow.requests(
+            residents: residents, missRatio: missRatio, usesUniformSizes: usesUniformSizes)
         while let due = pending.popDue(now: now, window: window) {
             if !due.isLabelled { learner.pointee.trainer.add(due.row, isPositive: false, user: correction) }
         }
