@@ -3,20 +3,20 @@ import HalcyonEviction
 /// Simulates caches of the same capacity under other policies, and follows one of them while it saves more than the learner.
 ///
 /// A shadow serves every request and holds numbers only. Where a shadow and this cache differ, the difference counts for the
-/// shadow (only the shadow hit) or against it, in units of the cost of a miss. A moving sum covers the last thousand
-/// differences, and a total all of them. A shadow is followed if it is ahead in the total, and in the moving sum by more than
-/// chance explains: by ``standardErrors`` standard deviations.
+/// shadow (only the shadow hit) or against it, in units of the cost of a miss. A recent sum covers the last thousand
+/// differences, and a total all of them. A shadow is followed while it is ahead in both by more than chance explains: by
+/// ``standardErrors`` standard deviations.
 ///
 /// To follow a shadow means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds
 /// and this cache does not comes back with the next request. The shadow of LRU needs no such detour: the least recent
-/// resident is evicted. After ``turnoversFollowed`` turnovers the learner decides again. If it falls behind again within
-/// ``turnoversOfTrial`` turnovers, the shadow is followed for twice as long as before. So the number of trials grows with the
-/// logarithm of the number of turnovers. A shadow that is ahead of the one that is followed takes its place.
+/// resident is evicted. After some turnovers (``Simulated/turnoversFollowed``) the learner decides again. If it falls behind
+/// again within ``turnoversOfTrial`` turnovers, the shadow is followed for twice as long as before. So the number of trials
+/// grows with the logarithm of the number of turnovers. A shadow that is ahead of the one that is followed takes its place.
 ///
 /// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU; in a cache of more than
 /// ``mostResidents`` residents there are none. With variable sizes the only shadow is LRU, for safety. Beyond so many
-/// residents it simulates a sample of the objects. We measured shadows of S3-FIFO, W-TinyLFU and GDSF with variable sizes:
-/// they cost 0.3 % more misses on short traces, because GDSF is an expert already, and gained on none.
+/// residents it simulates a sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and
+/// GDSF: they cost 0.3 % more misses on short traces, and where they gained depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. Amortised O(1) a request and
 /// shadow. Bytes: at most some 100 for each of ``mostResidents`` residents.
@@ -24,13 +24,11 @@ struct PolicyShadows: ~Copyable {
     /// The most residents of a cache with shadows of all its objects, and of a shadow of a sample.
     static let mostResidents = 16_384
     /// The standard deviations by which a shadow must be ahead to be followed.
-    static let standardErrors: Float = 4
-    /// The turnovers for which a shadow is followed at first.
-    static let turnoversFollowed = 2
+    static let standardErrors = 4.0
     /// The turnovers within which the learner has failed if it falls behind.
     static let turnoversOfTrial = 4
     /// The ratio of older differences that is kept at each new one.
-    private static let memory: Float = 0.999
+    private static let memory = 0.999
     /// The objects that have numbers for each resident, at least, before numbers are freed; and in the smallest cache.
     private static let numbersPerResident = 4
     private static let fewestNumbers = 4_096
@@ -49,6 +47,10 @@ struct PolicyShadows: ~Copyable {
             }
         }
 
+        /// The turnovers of the first time that it is followed. To hold what another policy holds takes turnovers; LRU serves
+        /// to bridge a phase.
+        var turnoversFollowed: Double { self == .lru ? 0.1 : 2 }
+
         func makeCache(_ context: PolicyContext) -> any AnyCache {
             switch self {
             case .s3FIFO: ConfiguredPolicy(S3FIFO.self).makeCache(context)
@@ -58,23 +60,34 @@ struct PolicyShadows: ~Copyable {
         }
     }
 
-    /// A simulated cache with its balance against this cache.
+    /// Differences between a shadow and this cache: those that count for the shadow minus the others, and their squares.
+    private struct Balance {
+        var excess = 0.0
+        var variance = 0.0
+
+        /// The standard deviations by which the shadow is ahead.
+        var lead: Double { variance > 0 ? excess / variance.squareRoot() : 0 }
+
+        mutating func count(_ difference: Double, keeping memory: Double) {
+            excess = excess * memory + difference
+            variance = variance * memory + difference * difference
+        }
+    }
+
+    /// A simulated cache with its balances against this cache.
     private struct Shadow {
         let policy: Simulated
         let cache: any AnyCache
-        /// The differences that count for the shadow minus those against it, as a moving sum, and the sum of their squares.
-        var excess: Float = 0
-        var variance: Float = 0
-        /// All differences.
-        var total = 0.0
+        /// The last thousand differences; none when another begins to decide.
+        var recent = Balance()
+        var total = Balance()
 
-        /// The standard deviations by which the shadow is ahead.
-        var lead: Float { variance > 0 ? excess / variance.squareRoot() : 0 }
+        /// Whether it is ahead beyond chance.
+        var isAhead: Bool { min(recent.lead, total.lead) > PolicyShadows.standardErrors }
 
-        mutating func count(_ difference: Float) {
-            total += Double(difference)
-            excess = excess * PolicyShadows.memory + difference
-            variance = variance * PolicyShadows.memory + difference * difference
+        mutating func count(_ difference: Double) {
+            recent.count(difference, keeping: PolicyShadows.memory)
+            total.count(difference, keeping: 1)
         }
     }
 
@@ -96,6 +109,9 @@ struct PolicyShadows: ~Copyable {
     /// The residents that left the leader, the oldest first. They may have returned to it, or have left this cache.
     private var surplus = ArraySlice<EntryID>()
     private var victims: [EntryID] = []
+    /// The most residents at an eviction. With variable sizes they bound those of the shadows, because the owner of a cache
+    /// may limit their number, which policies are not told.
+    private var mostResidents = 0
 
     /// The number of times that a shadow began to be followed.
     private(set) var follows = 0
@@ -162,17 +178,22 @@ struct PolicyShadows: ~Copyable {
             collectVictims(of: index, history: history)
             if isHit != isMiss { continue }
             differs = true
-            let cost = missCost.cost(size: access.size)
+            let cost = Double(missCost.cost(size: access.size))
             shadows[index].count(isHit ? cost : -cost)
         }
         if differs { select(history: history) }
         let bound = max(PolicyShadows.fewestNumbers, PolicyShadows.numbersPerResident * shadowed(history.count))
-        if numbers.numberedSinceSweep > bound {
-            let shadows = shadows
+        if numbers.numberedSinceSweep > bound { sweepNumbers(atMost: 4 * bound) }
+    }
+
+    /// Frees numbers, those of recent objects only if more than `bound` remain. O(numbers).
+    private mutating func sweepNumbers(atMost bound: Int) {
+        let shadows = shadows
+        repeat {
             numbers.sweep { number in
                 shadows.contains { $0.cache.contains(number) || $0.cache.remembers(number) }
             }
-        }
+        } while numbers.count > bound && numbers.hasRecent
     }
 
     /// Removes an object that the owner of the cache removes.
@@ -188,9 +209,15 @@ struct PolicyShadows: ~Copyable {
     /// Changes the capacity of the shadows.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
+        mostResidents = 0
+        limitShadows(history: history)
+    }
+
+    private mutating func limitShadows(history: borrowing ObjectHistory) {
+        let count = mostResidents == 0 ? Int.max : max(mostResidents >> shift, 1)
         for index in shadows.indices {
             shadows[index].cache.limit(
-                capacity: capacity >> shift, count: .max, at: Access(entry: .none), victims: &victims)
+                capacity: context.capacity >> shift, count: count, at: Access(entry: .none), victims: &victims)
             collectVictims(of: index, history: history)
         }
     }
@@ -213,6 +240,7 @@ struct PolicyShadows: ~Copyable {
 
     /// Goes on with the shadow of LRU on a smaller sample; with uniform sizes without any.
     private mutating func thin() {
+        mostResidents = 0
         shift += PolicyShadows.thinning
         start(context.usesUniformSizes ? [] : [.lru])
     }
@@ -235,11 +263,15 @@ struct PolicyShadows: ~Copyable {
 
     /// Counts an eviction or a refusal, whoever decided it.
     @inline(__always)
-    mutating func countDecision(residents: Int) {
+    mutating func countDecision(history: borrowing ObjectHistory) {
         if shadows.isEmpty { return }
+        if !context.usesUniformSizes && history.count > mostResidents {
+            mostResidents = history.count
+            limitShadows(history: history)
+        }
         guard leader != nil else {
             trial += 1
-            if trial > PolicyShadows.turnoversOfTrial * max(residents, 16) { failures = 0 }
+            if trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { failures = 0 }
             return
         }
         decisions += 1
@@ -255,14 +287,15 @@ struct PolicyShadows: ~Copyable {
     /// Follows the shadow that is furthest ahead, if it is ahead beyond chance.
     private mutating func select(history: borrowing ObjectHistory) {
         var best = 0
-        for index in shadows.indices where shadows[index].lead > shadows[best].lead { best = index }
-        guard best != leader, shadows[best].lead > PolicyShadows.standardErrors,
-            shadows[best].total > max(0, leader.map { shadows[$0].total } ?? 0)
+        for index in shadows.indices where shadows[index].recent.lead > shadows[best].recent.lead { best = index }
+        guard best != leader, shadows[best].isAhead,
+            shadows[best].total.excess > (leader.map { shadows[$0].total.excess } ?? 0)
         else { return }
         if leader == nil { failures += 1 }
         leader = best
         follows += 1
-        remaining = PolicyShadows.turnoversFollowed * max(history.count, 8) << min(failures - 1, 20)
+        let first = shadows[best].policy.turnoversFollowed * Double(max(history.count, 8))
+        remaining = max(Int(first), 1) << min(failures - 1, 20)
         findSurplus(history: history)
         restart()
     }
@@ -280,6 +313,6 @@ struct PolicyShadows: ~Copyable {
     }
 
     private mutating func restart() {
-        for index in shadows.indices { (shadows[index].excess, shadows[index].variance) = (0, 0) }
+        for index in shadows.indices { shadows[index].recent = Balance() }
     }
 }

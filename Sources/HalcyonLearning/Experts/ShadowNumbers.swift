@@ -18,6 +18,8 @@ struct ShadowNumbers: ~Copyable {
     private var decisions: UInt64 = 0
     /// The objects that were numbered since the last sweep.
     private(set) var numberedSinceSweep = 0
+    /// Whether some object was requested since the last sweep.
+    private(set) var hasRecent = false
 
     /// Numbers for one in 2^`shift` objects.
     init(shift: Int = 0) { self.shift = shift }
@@ -50,6 +52,7 @@ struct ShadowNumbers: ~Copyable {
             number = add(entry)
         }
         isRecent[Int(number)] = true
+        hasRecent = true
         return number
     }
 
@@ -71,6 +74,7 @@ struct ShadowNumbers: ~Copyable {
     /// Frees the numbers of objects that were not requested since the last sweep and that no shadow holds.
     mutating func sweep(_ isHeld: (UInt32) -> Bool) {
         numberedSinceSweep = 0
+        hasRecent = false
         for place in entries.indices where entries[place] != .none {
             if isRecent[place] || isHeld(UInt32(place)) {
                 isRecent[place] = false

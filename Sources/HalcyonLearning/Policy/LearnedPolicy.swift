@@ -144,7 +144,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        if shadows.isFollowing { return evictFollowing(access) }
+        if shadows.isFollowing && history.oldest != ObjectRecord.none { return evictFollowing(access) }
         if history.oldest != ObjectRecord.none && recencyGuard.takesEviction() { return evictLeastRecent() }
         if sampler.needsScoring(residents: history.count, missRatio: missRatio) { renewCandidates() }
         let victim = lowestResident()
@@ -153,11 +153,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if newObject != ObjectRecord.none && score < victim.score {
             greedyDual.age(to: history.records[Int(newObject)].priority, isOwnChoice: expert != .network)
             sampler.countRefusal()
-            shadows.countDecision(residents: history.count)
+            shadows.countDecision(history: history)
             return access.entry
         }
         sampler.countEviction()
-        shadows.countDecision(residents: history.count)
+        shadows.countDecision(history: history)
         evictions += 1
         if expert == .network { evictionsByNetwork += 1 }
         if explainer.countEviction() { explain(victim) }
@@ -445,7 +445,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Evicts a resident that the followed shadow does not hold, or refuses a new object that it does not hold; see
     /// ``PolicyShadows``.
     private mutating func evictFollowing(_ access: Access) -> EntryID {
-        defer { shadows.countDecision(residents: history.count) }
+        defer { shadows.countDecision(history: history) }
         if shadows.followsLeastRecent { return evictLeastRecent() }
         if newObject != ObjectRecord.none, !shadows.leaderHolds(access.entry) { return access.entry }
         while let entry = shadows.nextSurplus() {

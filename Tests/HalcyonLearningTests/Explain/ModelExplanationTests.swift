@@ -89,7 +89,7 @@ struct ModelExplanationTests {
                 _ = cache.access(access)
             }
             let record = try #require(model.learner.pointee.watch.record)
-            #expect(record.expert == .network)
+            #expect(record.decider == "network")
             let explained = VictimExplanation(
                 record, number: number, inputs: Feature.width,
                 means: Array(repeating: 0, count: Feature.width), parameters: parameters)
@@ -139,7 +139,7 @@ struct ModelExplanationTests {
         }
         for number in 1...8 {
             let (record, next) = (try watched(number), try watched(number + 1))
-            #expect(record.expert == .greedyDual && record.candidates > 128)
+            #expect(record.decider == "gdsf" && record.candidates > 128)
             #expect(record.runnerUp?.entry == next.victim.entry, "eviction \(number)")
         }
     }
