@@ -215,11 +215,13 @@ package final class DiskOwner: Sendable {
     /// - Parameters:
     ///   - key: the key of the value.
     ///   - labels: the properties of the value, by which removals find it.
-    ///   - bytes: makes the bytes; called on the owner's queue at any time, in parallel with others.
+    ///   - preparation: the queue on which the bytes are made; `nil` for the owner's.
+    ///   - bytes: makes the bytes; called at any time, in parallel with others.
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ key: String, _ labels: Plan.Labels = Plan.Labels(), bytes: @escaping @Sendable () throws -> Data,
+        _ key: String, _ labels: Plan.Labels = Plan.Labels(), preparation: DispatchQueue? = nil,
+        bytes: @escaping @Sendable () throws -> Data,
         write: @escaping @Sendable (Storage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
@@ -241,7 +243,7 @@ package final class DiskOwner: Sendable {
                     case nil: done(.failure(CacheError.closed))
                     }
                 }, needsListing: true))
-        queue.async { [self] in prepare(ticket) }
+        (preparation ?? queue).async { [self] in prepare(ticket) }
     }
 
     /// Cancels a read that has not started.

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// The options of a store or a look-up in an ``ImageCache``.
 public struct CacheOptions: Sendable {
     /// The variant of the key's image; empty for the image itself. Each variant is an entry.
@@ -27,6 +29,8 @@ public struct CacheOptions: Sendable {
     public var isPrefetch = false
     /// How long the fetch of a stored value took, in microseconds; `nil` where unknown. The access log has it.
     package var fetchDuration: Int64?
+    /// The queue on which a store makes the bytes for the disk; `nil` for the disk's. A manager's prefetches have their own.
+    package var serializationQueue: DispatchQueue?
 
     /// Creates the default options.
     public init() {}

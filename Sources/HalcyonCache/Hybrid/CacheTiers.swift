@@ -157,7 +157,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         }
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
-        disk.store(computed, options.labels) { [serializer] in
+        disk.store(computed, options.labels, preparation: options.serializationQueue) { [serializer] in
             guard let data = (other ?? serializer).data(with: value, original: original) else {
                 throw CacheError.cannotSerialize(key: computed)
             }
@@ -191,7 +191,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     /// Stores the original of images on disk. This is not an access.
     ///
     /// - Parameters:
-    ///   - bytes: makes the bytes of the file, on the disk's queue; `nil` if the original cannot be serialized.
+    ///   - bytes: makes the bytes of the file, on the options' queue; `nil` if the original cannot be serialized.
     ///   - kept: receives the bytes that are on disk now.
     package func keepOriginal(
         _ bytes: @escaping @Sendable () -> Data?, forKey key: String, options: CacheOptions,
@@ -200,7 +200,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
         options.context.origin = origin(of: key)
-        disk.store(key, options.labels) {
+        disk.store(key, options.labels, preparation: options.serializationQueue) {
             guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
             return data
         } write: { [options] storage, data in

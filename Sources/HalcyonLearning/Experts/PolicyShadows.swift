@@ -18,8 +18,9 @@ import HalcyonEviction
 /// residents it simulates a sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and
 /// GDSF: they cost 0.3 % more misses on short traces, and where they gained depended on the seed.
 ///
-/// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. Amortised O(1) a request and
-/// shadow. Bytes: at most some 100 for each of ``mostResidents`` residents.
+/// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
+/// learner's history remembers. The first request for a prefetched object counts as a miss of this cache. Amortised O(1) a
+/// request and shadow. Bytes: at most some 100 for each of ``mostResidents`` residents.
 struct PolicyShadows: ~Copyable {
     /// The most residents of a cache with shadows of all its objects, and of a shadow of a sample.
     static let mostResidents = 16_384
@@ -29,9 +30,6 @@ struct PolicyShadows: ~Copyable {
     static let turnoversOfTrial = 4
     /// The ratio of older differences that is kept at each new one.
     private static let memory = 0.999
-    /// The objects that have numbers for each resident, at least, before numbers are freed; and in the smallest cache.
-    private static let numbersPerResident = 4
-    private static let fewestNumbers = 4_096
     /// The binary logarithm of the factor by which a sample gets smaller.
     private static let thinning = 4
 
@@ -140,6 +138,9 @@ struct PolicyShadows: ~Copyable {
     /// The name of the policy that is followed.
     var leaderName: String? { leader.map { shadows[$0].policy.name } }
 
+    /// The cost that the shadow of a policy saved beyond this cache; negative if it saved less, `nil` if there is no such shadow.
+    func balance(of policy: String) -> Double? { shadows.first { $0.policy.name == policy }?.total.excess }
+
     /// Whether a shadow is followed.
     @inline(__always)
     var isFollowing: Bool { leader != nil }
@@ -182,18 +183,6 @@ struct PolicyShadows: ~Copyable {
             shadows[index].count(isHit ? cost : -cost)
         }
         if differs { select(history: history) }
-        let bound = max(PolicyShadows.fewestNumbers, PolicyShadows.numbersPerResident * shadowed(history.count))
-        if numbers.numberedSinceSweep > bound { sweepNumbers(atMost: 4 * bound) }
-    }
-
-    /// Frees numbers, those of recent objects only if more than `bound` remain. O(numbers).
-    private mutating func sweepNumbers(atMost bound: Int) {
-        let shadows = shadows
-        repeat {
-            numbers.sweep { number in
-                shadows.contains { $0.cache.contains(number) || $0.cache.remembers(number) }
-            }
-        } while numbers.count > bound && numbers.hasRecent
     }
 
     /// Removes an object that the owner of the cache removes.
@@ -202,15 +191,29 @@ struct PolicyShadows: ~Copyable {
         for shadow in shadows where shadow.cache.contains(number) { shadow.cache.remove(number) }
     }
 
-    /// Returns whether an object has a number here, so that its own number must not be reused.
+    /// Forgets an object that the learner's history has forgotten, so that its number may be reused. Amortised O(1).
     @inline(__always)
-    func remembers(_ entry: EntryID) -> Bool { numbers.known(entry) != nil }
+    mutating func forget(_ entry: EntryID) {
+        if entry != .none && !shadows.isEmpty { retire(entry) }
+    }
 
-    /// Changes the capacity of the shadows.
+    private mutating func retire(_ entry: EntryID) {
+        remove(entry)
+        numbers.retire(entry)
+        let bound = max(1_024, shadows.reduce(0) { $0 + 2 * $1.cache.count })
+        if numbers.retiredCount > bound {
+            let shadows = shadows
+            numbers.free { number in shadows.contains { $0.cache.remembers(number) } }
+        }
+    }
+
+    /// Changes the capacity of the shadows, whose balances start again.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
         mostResidents = 0
         limitShadows(history: history)
+        endFollowing()
+        for index in shadows.indices { shadows[index].total = Balance() }
     }
 
     private mutating func limitShadows(history: borrowing ObjectHistory) {
@@ -244,6 +247,9 @@ struct PolicyShadows: ~Copyable {
         shift += PolicyShadows.thinning
         start(context.usesUniformSizes ? [] : [.lru])
     }
+
+    /// Returns whether an object has been requested and is simulated.
+    func knows(_ entry: EntryID) -> Bool { numbers.known(entry) != nil }
 
     // MARK: Decisions
 

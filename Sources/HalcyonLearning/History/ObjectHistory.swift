@@ -95,8 +95,8 @@ struct ObjectHistory: ~Copyable {
         link(slot)
     }
 
-    /// Turns an open record that is on no list into a ghost.
-    mutating func close(_ slot: UInt32) {
+    /// Turns an open record that is on no list into a ghost. Returns the object whose ghost it replaces, or `.none`.
+    mutating func close(_ slot: UInt32) -> EntryID {
         let record = records[Int(slot)]
         ghosts.allow(Int(Double(count) * ghostsPerResident))
         let (place, forgotten) = ghosts.push(Ghost(of: record))
@@ -105,6 +105,7 @@ struct ObjectHistory: ~Copyable {
         records[Int(slot)].entry = .none
         records[Int(slot)].newer = free
         free = slot
+        return forgotten
     }
 
     /// Returns a random resident, or `none` if eight draws found none.

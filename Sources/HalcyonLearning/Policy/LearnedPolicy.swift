@@ -195,8 +195,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     public func remembers(_ entry: EntryID) -> Bool {
         // A new object that was just refused gets a ghost with the next request.
-        history.remembersGhost(entry) || shadows.remembers(entry)
-            || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
+        history.remembersGhost(entry) || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
     }
 
     public mutating func resize(to capacity: Int) {
@@ -313,7 +312,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         sampler.remove(slot, records: history.records.base)
         greedyDual.remove(slot)
         history.unlink(slot)
-        history.close(slot)
+        shadows.forget(history.close(slot))
         return entry
     }
 
@@ -321,7 +320,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     @inline(__always)
     private mutating func closeRefusedObject() {
         if newObject == ObjectRecord.none { return }
-        history.close(newObject)
+        shadows.forget(history.close(newObject))
         newObject = ObjectRecord.none
     }
 

@@ -87,6 +87,7 @@ package struct ImageLoad: Sendable {
         cache.keepInBackground = options.keepInBackground
         cache.forcedExtension = options.forcedExtension
         cache.isPrefetch = isPrefetch
+        if isPrefetch, case .dispatch(let queue) = options.processingQueue { cache.serializationQueue = queue }
         cache.fetchDuration = begun.map { max(options.cache.tiers.clock.now - $0, 0) }
         return cache
     }

@@ -85,6 +85,7 @@ struct CandidateSamplerTests {
     func shrinking() {
         var parameters = LearnedParameters()
         parameters.decider = .expertSelection
+        parameters.shadows = .off
         let cache = Filled(parameters, residents: 9_000, usesVariableSizes: true, requests: 20_000)
         cache.index.limit(capacity: 30_000, count: .max, at: cache.now)
         let (evictions, byNetwork) = (cache.index.policy.evictions, cache.index.policy.evictionsByNetwork)

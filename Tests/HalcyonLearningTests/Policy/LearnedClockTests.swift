@@ -60,7 +60,7 @@ struct LearnedClockTests {
         }
         let ghost = history.resident(2)
         history.unlink(ghost)
-        history.close(ghost)
+        _ = history.close(ghost)
         // Twenty sweeps: far beyond 2³² requests.
         let last = 20 << 30
         for now in stride(from: 1 << 30, through: last, by: 1 << 30) {

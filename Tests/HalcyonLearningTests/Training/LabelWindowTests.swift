@@ -13,6 +13,13 @@ struct LabelWindowTests {
         #expect(LabelWindow(base: 0.25, multiplier: 4).requests(residents: 100, missRatio: 0.5) == 216)
     }
 
+    @Test("With variable sizes it has 64 more misses instead of eight")
+    func variableSizes() {
+        let window = LabelWindow(base: 0.25)
+        #expect(window.requests(residents: 100, missRatio: 0.5, usesUniformSizes: false) == 178)
+        #expect(window.requests(residents: 0, missRatio: 0.5, usesUniformSizes: false) == 128)
+    }
+
     @Test("A cache that hardly misses still gets its labels")
     func bounds() {
         #expect(LabelWindow(base: 16, multiplier: 16).requests(residents: 1e12, missRatio: 0) == 1_000_000_000)

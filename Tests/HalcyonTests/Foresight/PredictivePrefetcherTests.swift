@@ -48,12 +48,12 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.precision == 1)
     }
 
-    @Test("What is fetched is processed in the background, whatever queue the request or the defaults name")
+    @Test("What is fetched is processed and serialized in the background, whatever queue others name")
     func queues() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
-        let processor = QueueProcessor()
+        let (processor, serializer) = (QueueProcessor(), QueueSerializer())
         let options = ImageOptions {
-            $0.processor = processor
+            ($0.processor, $0.serializer) = (processor, serializer)
             $0.processingQueue = .dispatch(.global(qos: .userInteractive))
         }
         let manager = HalcyonManager(
@@ -64,6 +64,9 @@ struct PredictivePrefetcherTests: PredictiveTests {
         await predictive.settle()
         let labels = processor.labels.withLock { $0 }
         #expect(labels.map { $0.contains("background") } == [false, true, true], "\(labels)")
+        await waitUntil { serializer.labels.withLock { $0.count } == 3 }
+        let queues = serializer.labels.withLock { $0.sorted() }
+        #expect(queues.count { $0.contains("background") } == 2 && queues.contains("halcyon.disk.owner"), "\(queues)")
     }
 
     @Test("What waits is looked at again where something must leave; what is likely no longer leaves first")

@@ -254,16 +254,33 @@ struct PrefetcherTests {
     }
 }
 
-/// Changes nothing, and writes down the label of its queue, which contains the quality of service of a global one.
+/// Returns the label of the current queue, which contains the quality of service of a global one.
+private func queueLabel() -> String {
+    // Swift does not import this function on Linux.
+    typealias CurrentLabel = @convention(c) (OpaquePointer?) -> UnsafePointer<CChar>
+    let label = dlsym(nil, "dispatch_queue_get_label").map { unsafeBitCast($0, to: CurrentLabel.self)(nil) }
+    return label.map { String(cString: $0) } ?? "unknown"
+}
+
+/// Changes nothing, and writes down the label of its queue.
 final class QueueProcessor: BitmapProcessor {
     let identifier = "queue"
     let labels = Mutex<[String]>([])
 
     func process(_ picture: Bitmap) -> Bitmap {
-        // Swift does not import this function on Linux.
-        typealias CurrentLabel = @convention(c) (OpaquePointer?) -> UnsafePointer<CChar>
-        let label = dlsym(nil, "dispatch_queue_get_label").map { unsafeBitCast($0, to: CurrentLabel.self)(nil) }
-        labels.withLock { $0.append(label.map { String(cString: $0) } ?? "unknown") }
+        labels.withLock { $0.append(queueLabel()) }
         return picture
     }
+}
+
+/// Stores PNG files, and writes down the labels of the queues on which they are made.
+final class QueueSerializer: CacheSerializer {
+    let labels = Mutex<[String]>([])
+
+    func data(with value: Bitmap, original: Data?) -> Data? {
+        labels.withLock { $0.append(queueLabel()) }
+        return try? ImageEncoder.png().encode(value)
+    }
+
+    func value(with data: Data) -> Bitmap? { try? ImageDecoder().decode(data) }
 }
