@@ -47,7 +47,9 @@ extension StorageStatistics {
         }
         let removed = reasons.isEmpty ? "none" : reasons.joined(separator: ", ")
         let (bytes, entries) = (CacheStatistics.grouped(cost), CacheStatistics.grouped(count))
+        let followed = Int(policyMetrics["shadow_decisions"] ?? 0)
+        let shadows = followed == 0 ? "" : "; \(CacheStatistics.grouped(followed)) decisions left to another policy"
         return "\(bytes) bytes, \(entries) entries; \(CacheStatistics.grouped(stores)) stores, "
-            + "\(CacheStatistics.grouped(refusals)) refused; removed: \(removed)"
+            + "\(CacheStatistics.grouped(refusals)) refused; removed: \(removed)\(shadows)"
     }
 }

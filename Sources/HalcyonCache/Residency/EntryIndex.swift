@@ -605,7 +605,11 @@ extension EntryIndex {
     }
 
     /// The counts so far and the current contents.
-    var statistics: StorageStatistics { counters.statistics(categories, cost: used, count: count) }
+    var statistics: StorageStatistics {
+        var result = counters.statistics(categories, cost: used, count: count)
+        for metric in partitions[0].cache.metrics { result.policyMetrics[metric.name] = metric.value }
+        return result
+    }
 }
 
 /// A first-in, first-out queue of numbers. O(1) amortised.

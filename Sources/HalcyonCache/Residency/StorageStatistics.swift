@@ -32,6 +32,10 @@ public struct StorageStatistics: Sendable, Equatable {
     public var cost = 0
     /// The number of values.
     public var count = 0
+    /// The figures that the policy publishes about itself, by name, for the values without a category rule. A cache under
+    /// `learned` says here whether it follows another policy (`shadow_following`), how often it began to (`shadow_follows`),
+    /// and the evictions and refusals decided so (`shadow_decisions`).
+    public var policyMetrics: [String: Double] = [:]
 }
 
 /// The contents of a storage that belong to a category.

@@ -47,6 +47,8 @@ public struct PretrainedModel: Sendable, Equatable {
     public let trainingSteps: Int
     /// The labelled samples so far.
     public let trainingSamples: Int
+    /// The matrix routines that the model was trained with.
+    public let kernels: Kernels
     /// The version of Halcyon that trained the model.
     public let producer: String
 
@@ -56,8 +58,7 @@ public struct PretrainedModel: Sendable, Equatable {
     init(
         weights: [Float], inputs: Int, hidden: Int, groups: FeatureGroups, objective: Objective,
         perMiss: Double = 1, perByte: Double = 0, baseWindow: Double, windowMultiplier: Int = 1, trainingSteps: Int,
-        trainingSamples: Int,
-        producer: String
+        trainingSamples: Int, kernels: Kernels = .portable, producer: String
     ) {
         self.weights = weights
         self.inputs = inputs
@@ -70,6 +71,7 @@ public struct PretrainedModel: Sendable, Equatable {
         self.windowMultiplier = windowMultiplier
         self.trainingSteps = trainingSteps
         self.trainingSamples = trainingSamples
+        self.kernels = kernels
         self.producer = producer
     }
 
@@ -108,6 +110,7 @@ extension PretrainedModel {
         file.metadata["horizon_stretch"] = "\(windowMultiplier)"
         file.metadata["objective"] = objective.rawValue
         file.metadata["training_samples"] = "\(trainingSamples)"
+        file.metadata["kernels"] = kernels.rawValue
         if objective == .cost {
             file.metadata["per_miss"] = "\(perMiss)"
             file.metadata["per_byte"] = "\(perByte)"
@@ -136,6 +139,10 @@ extension PretrainedModel {
         guard let objective = Objective(rawValue: try texts.text("objective")) else {
             throw ModelFileError(reason: .inconsistent("The objective is not one of objects, bytes, cost"))
         }
+        // Files of earlier builds do not name them.
+        guard let kernels = Kernels(rawValue: file.metadata["kernels"] ?? Kernels.portable.rawValue) else {
+            throw ModelFileError(reason: .inconsistent("The kernels are not one of portable, system"))
+        }
         var prices = (perMiss: 1.0, perByte: 0.0)
         if objective == .cost { prices = (try texts.price("per_miss"), try texts.price("per_byte")) }
         guard prices.perMiss > 0 || prices.perByte > 0 else {
@@ -154,7 +161,7 @@ extension PretrainedModel {
             objective: objective,
             perMiss: prices.perMiss, perByte: prices.perByte, baseWindow: baseWindow, windowMultiplier: multiplier,
             trainingSteps: try texts.count("training_steps"),
-            trainingSamples: try texts.count("training_samples"),
+            trainingSamples: try texts.count("training_samples"), kernels: kernels,
             producer: try texts.text("halcyon_version"))
     }
 }

@@ -39,7 +39,7 @@ public final class LearnedModel {
             perMiss: parameters.perMiss, perByte: parameters.perByte,
             baseWindow: parameters.baseWindow, windowMultiplier: learner.pointee.labelWindow.multiplier,
             trainingSteps: learner.pointee.trainer.steps,
-            trainingSamples: learner.pointee.trainer.samples, producer: producer)
+            trainingSamples: learner.pointee.trainer.samples, kernels: parameters.kernels, producer: producer)
     }
 }
 

@@ -151,7 +151,7 @@ public struct LearnedParameters: PolicyParameters {
     }
 
     /// The conflict between parameters, in one sentence: prices need `objective=cost`, and the weights of a model fit only the
-    /// network and the features that they were trained for.
+    /// network, the features and the kernels that they were trained with.
     public var conflict: String? {
         if objective != .cost, perMiss != 1 || perByte != 0 {
             return
@@ -167,6 +167,10 @@ public struct LearnedParameters: PolicyParameters {
         if model == .frozen, pretrained.trainingSteps < OnlineTrainer.fewestSteps {
             return "The model has \(pretrained.trainingSteps) training steps, and a frozen model needs "
                 + "\(OnlineTrainer.fewestSteps) to decide: train it further (continuing)."
+        }
+        if kernels != pretrained.kernels {
+            return "The model was trained with kernels=\(pretrained.kernels.rawValue), and learned computes with "
+                + "kernels=\(kernels.rawValue): set learned(kernels=\(pretrained.kernels.rawValue)), or train the model again."
         }
         if hidden != pretrained.hidden {
             return "The model has \(pretrained.hidden) hidden units, not \(hidden): leave out hidden=\(hidden)."

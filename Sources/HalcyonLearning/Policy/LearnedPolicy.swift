@@ -537,6 +537,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
             PolicyMetric("shadow_follows", Double(shadows.follows)),
             PolicyMetric("shadow_decisions", Double(shadows.decisions)),
+            PolicyMetric("shadow_following", shadows.isFollowing ? 1 : 0),
         ] + adaptation
     }
 }

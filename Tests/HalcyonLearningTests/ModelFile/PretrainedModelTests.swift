@@ -101,14 +101,16 @@ struct PretrainedModelTests {
         #expect(try fault { $0.metadata["features"] = "" } != nil)
         #expect(try fault { $0.metadata["normalisation"] = "none" } != nil)
         #expect(try fault { $0.metadata["feature_groups"] = "recency,colour" } != nil)
-        for key in try SafeTensors(parsing: model().data()).metadata.keys {
+        // Files of earlier builds do not name the kernels, which were portable.
+        #expect(try fault { $0.metadata["kernels"] = nil } == nil)
+        for key in try SafeTensors(parsing: model().data()).metadata.keys where key != "kernels" {
             #expect(try fault { $0.metadata[key] = nil } != nil, "without \(key)")
         }
         for (key, values) in [
             "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"],
             "format_version": ["0", "x"],
             "training_steps": ["-1", "1099511627777"], "training_samples": ["9223372036854775807"],
-            "objective": ["speed"], "activation": ["relu", "leaky_relu(0.2)"],
+            "objective": ["speed"], "kernels": ["fast", ""], "activation": ["relu", "leaky_relu(0.2)"],
         ] {
             for value in values { #expect(try fault { $0.metadata[key] = value } != nil, "\(key) \(value)") }
         }
@@ -119,6 +121,22 @@ struct PretrainedModelTests {
         #expect(
             try fault { $0.tensors["hidden.weight"]?.values[3] = -1e20 }?.description
                 == "Weight 3 of 'hidden.weight' is -1e+20, and -10000 to 10000 is accepted.")
+    }
+
+    @Test("The kernels are read back, and a cache with other kernels refuses the model")
+    func kernels() throws {
+        let model = PretrainedModel(
+            weights: model().weights, inputs: Feature.width, hidden: 4, groups: .all, objective: .objects,
+            baseWindow: 0.2, trainingSteps: 900, trainingSamples: 30_000, kernels: .system, producer: "9.9")
+        let read = try PretrainedModel(parsing: model.data())
+        #expect(read == model && read.kernels == .system)
+        var parameters = LearnedParameters(serving: read, mode: .frozen)
+        #expect(
+            parameters.conflict
+                == "The model was trained with kernels=system, and learned computes with kernels=portable: set "
+                + "learned(kernels=system), or train the model again.")
+        parameters.kernels = .system
+        #expect(parameters.conflict == nil)
     }
 
     @Test("A file larger than any model is read only up to the limit")

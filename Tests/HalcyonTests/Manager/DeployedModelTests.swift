@@ -77,4 +77,44 @@ struct DeployedModelTests {
         await manager.cache.close()
         await plain.close()
     }
+
+    /// A model that takes old objects for those that return, so that it evicts the latest.
+    private func misleading() -> PretrainedModel {
+        let hidden = LearnedParameters().hidden
+        var weights = [Float](repeating: 0, count: Feature.width * hidden + hidden + 1)
+        weights[Feature.age * hidden] = 20
+        weights[Feature.one * hidden] = 20
+        weights[Feature.width * hidden] = 1
+        return PretrainedModel(
+            weights: weights, inputs: Feature.width, hidden: hidden, groups: LearnedParameters().groups,
+            objective: .objects, baseWindow: 0.2, trainingSteps: 900, trainingSamples: 30_000, producer: "test")
+    }
+
+    @Test("a cache that loses against LRU leaves decisions to it, and says so; otherwise it does not")
+    func fallback() throws {
+        func run(_ policy: String, _ catalogue: PolicyCatalogue, _ objects: [Int]) throws -> StorageStatistics {
+            let storage = try MemoryStorage<Data>(
+                config: .lasting(cost: 0, count: 150), policyNamed: policy, in: catalogue)
+            for object in objects where storage.value(forKey: "\(object)") == nil {
+                storage.store(value: Data([1]), forKey: "\(object)")
+            }
+            return storage.statistics
+        }
+        var random = SplitMix64(seed: 4)
+        // 100 objects are in use at a time, and one of them is replaced every ten requests.
+        let moving = (0..<30_000).map { $0 / 10 + random.next(below: 100) }
+        let catalogue = PolicyCatalogue.standard.serving(misleading(), mode: .frozen)
+        let lru = try run("lru", .standard, moving)
+        let misled = try run("learned(decider=network)", catalogue, moving)
+        let guarded = try run("learned", catalogue, moving)
+        #expect(lru.lookUps.hits > 26_000 && misled.lookUps.hits < 22_000)
+        #expect(guarded.lookUps.hits > lru.lookUps.hits * 97 / 100, "\(guarded)")
+        #expect(guarded.policyMetrics["shadow_decisions"] ?? 0 > 100)
+        // Half of the requests are for 300 objects that stay popular.
+        let lasting = requests(12_000, seed: 2).map(\.object)
+        let well = try run("learned", .standard, lasting)
+        #expect(well.lookUps.hits > (try run("lru", .standard, lasting)).lookUps.hits)
+        #expect(well.policyMetrics["shadow_decisions"] == 0, "\(well)")
+        #expect(lru.policyMetrics["shadow_decisions"] == nil)
+    }
 }
