@@ -16,11 +16,13 @@ struct DecayedCounts: BitwiseCopyable {
     /// Decays the counts by a number of requests.
     @inline(__always)
     mutating func decay(by requests: UInt32) {
-        let (time, rates) = (FastMath.float(requests), Self.rates)
-        c0 *= FastMath.exp2(-time * rates.0)
-        c1 *= FastMath.exp2(-time * rates.1)
-        c2 *= FastMath.exp2(-time * rates.2)
-        c3 *= FastMath.exp2(-time * rates.3)
+        let rates = Self.rates
+        let octaves = -FastMath.float(requests) * SIMD4(rates.0, rates.1, rates.2, rates.3)
+        let factors = FastMath.exp2(octaves)
+        c0 *= factors[0]
+        c1 *= factors[1]
+        c2 *= factors[2]
+        c3 *= factors[3]
     }
 
     /// Decays the counts of several objects: four rows of `count`, each with the counts of one time scale.

@@ -190,6 +190,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         history.remembersGhost(entry) || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
     }
 
+    public static var expectationSteps: Int { ObjectHistory.expectationSteps }
+
+    @inline(__always)
+    public func expect(_ access: Access, step: Int) { history.expect(access.entry, step: step) }
+
     public mutating func resize(to capacity: Int) {
         labeller.resize(to: capacity)
         recencyGuard.resize(to: capacity)
