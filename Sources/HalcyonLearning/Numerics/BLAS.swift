@@ -48,7 +48,7 @@ package struct BLAS {
     ) { gemm(a, b, c, m, n, k) }
 
     /// Computes C := Aᵀ · B, where A is `k` × `m`, B is `k` × `n`, C is `m` × `n`. O(m k n).
-    func multiplyTransposed(
+    package func multiplyTransposed(
         _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, into c: UnsafeMutablePointer<Float>,
         m: Int, n: Int, k: Int
     ) { gemmTransposed(a, b, c, m, n, k) }
