@@ -83,7 +83,7 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
 
     /// Starts loading what the requests after `position` will read; see ``EvictionPolicy/expect(_:step:)``.
     @inlinable @inline(__always)
-    func expect(_ batch: RequestBatch, after position: Int) {
+    mutating func expect(_ batch: RequestBatch, after position: Int) {
         for step in 0..<Policy.expectationSteps {
             let ahead = position &+ (Policy.expectationSteps &- step) &* CacheTables.requestsPerStep
             if ahead >= batch.entries.count { continue }

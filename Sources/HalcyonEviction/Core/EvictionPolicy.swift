@@ -66,11 +66,12 @@ public protocol EvictionPolicy: ~Copyable {
     /// not implement it.
     static var expectationSteps: Int { get }
 
-    /// Starts loading what a coming request will read into the processor's cache. Must change nothing.
+    /// Starts loading what a coming request will read into the processor's cache. Must change nothing. It is mutating because
+    /// Swift 6.3 copies a large noncopyable value at a call that borrows it.
     ///
     /// Only a replay calls it, because it has the coming requests in memory: once for each step, the last one a few
     /// requests ahead. A step may read what the step before has loaded, such as the place of a record.
-    func expect(_ access: Access, step: Int)
+    mutating func expect(_ access: Access, step: Int)
 
     /// Adapts the policy to another capacity of the cache, which uses no more than that already. By default ignored.
     mutating func resize(to capacity: Int)
@@ -166,7 +167,7 @@ extension EvictionPolicy where Self: ~Copyable {
 
     /// Does nothing.
     @inlinable
-    public func expect(_ access: Access, step: Int) {}
+    public mutating func expect(_ access: Access, step: Int) {}
 
     /// Does nothing.
     @inlinable

@@ -15,6 +15,9 @@ struct FeatureInstant: BitwiseCopyable {
 /// The statistics come from the observed accesses alone. A row is O(1 + categories of the object + categories of the user's
 /// last access), two small sets of which most have one member.
 struct FeatureAssembler: ~Copyable {
+    /// How many objects ahead the record of an object is loaded into the processor's cache.
+    private static let lookahead = 8
+
     private let uses: FeatureSwitches
     /// The user–category features, over all caches that share the model.
     var userCategory: UserCategoryFeatures
@@ -68,6 +71,8 @@ struct FeatureAssembler: ~Copyable {
         columns.begin(records[Int(slots[0])].user, bound: count)
         for index in 0..<count {
             let record = records + Int(slots[index])
+            let ahead = index &+ FeatureAssembler.lookahead
+            if ahead < count { ObjectRecord.expect(records + Int(slots[ahead])) }
             columns.add(record.pointee.categories, of: record.pointee.user, at: index, &userCategory)
             write(record.pointee, at: instant, into: matrix + index, stride: count)
         }

@@ -141,6 +141,16 @@ struct ObjectHistory: ~Copyable {
         return ObjectRecord.none
     }
 
+    /// Starts loading the records of the residents that as many calls of ``randomResident(_:excluding:)`` will draw, if
+    /// no draw meets a free record, into the processor's cache.
+    ///
+    /// - Parameter generator: a copy of the generator.
+    @inline(__always)
+    func expectRandomResidents(_ generator: inout SplitMix64, count: Int) {
+        if used == 0 { return }
+        for _ in 0..<count { ObjectRecord.expect(records.base + generator.next(below: used)) }
+    }
+
     /// Limits the ages of all records and ghosts, once in 2³⁰ requests; see `WrappingClock`. O(n).
     ///
     /// - Parameter isWaiting: whether a sample still waits for its label.

@@ -113,6 +113,8 @@ struct CandidateSampler: ~Copyable {
         }
         candidates.dropBetterHalf(records: records)
         let count = candidateCount(missRatio: missRatio)
+        var copy = generator
+        history.expectRandomResidents(&copy, count: max(count - candidates.count - count / 8, 0))
         for _ in 0..<count / 8 where !candidates.isFull {
             let slot = nextFromTail(&history)
             if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
@@ -134,6 +136,8 @@ struct CandidateSampler: ~Copyable {
     ) {
         let records = history.records.base
         let (drawn, scores) = (learner.pointee.drawn.base, learner.pointee.scores.base)
+        var copy = generator
+        history.expectRandomResidents(&copy, count: drawnTogether)
         candidates.dropBest(leaving: candidates.limit - drawnTogether, records: records)
         for index in 0..<drawnTogether {
             let slot = history.randomResident(&generator, excluding: newObject)

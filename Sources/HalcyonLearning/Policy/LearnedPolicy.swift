@@ -193,7 +193,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static var expectationSteps: Int { ObjectHistory.expectationSteps }
 
     @inline(__always)
-    public func expect(_ access: Access, step: Int) { history.expect(access.entry, step: step) }
+    public mutating func expect(_ access: Access, step: Int) { history.expect(access.entry, step: step) }
 
     public mutating func resize(to capacity: Int) {
         labeller.resize(to: capacity)
@@ -249,7 +249,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Starts a request: advances the time, and labels the samples whose label window has passed.
     private mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
-        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * (now < 900 ? 1 / Double(100 + now) : 0.001)
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let learner = learner
         learner.pointee.features.userCategory.expect(access)
