@@ -132,7 +132,8 @@ struct CandidateSet: ~Copyable {
         }
         for _ in 0..<8 {
             let middle = low + (high - low) / 2
-            var below = 0
+            // As wide as a score, so that a vector counts as many at once.
+            var below: Int32 = 0
             for place in 0..<count { below &+= values[place] < middle ? 1 : 0 }
             if below > most { high = middle } else { low = middle }
         }
