@@ -59,11 +59,10 @@ HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(choose)(halcyon_mask is_first, halcy
     return (halcyon_lanes)(((halcyon_mask)first & is_first) | ((halcyon_mask)second & ~is_first));
 }
 
-// FeatureScales.level of the first `count` of sixteen numbers: FastMath.nearestByte of their logarithms times the steps, plus the
-// numbers times the slopes. There are sixteen steps and slopes.
-HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(levels)(
-    const float *numbers, const float *steps, const float *slopes, ptrdiff_t count) {
-    halcyon_lanes zero = {0}, number = HALCYON_KERNEL(part)(numbers, count, count);
+// FeatureScales.level of sixteen numbers: FastMath.nearestByte of their logarithms times the steps, plus the numbers times the
+// slopes.
+HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(levels)(const float *numbers, const float *steps, const float *slopes) {
+    halcyon_lanes zero = {0}, number = *(const halcyon_lanes *)numbers;
     halcyon_bits bits = (halcyon_bits)(number + 1.0f);
     halcyon_lanes exponent = (halcyon_lanes)(bits >> 23 | 0x4B000000u) - 8388608.0f - 128.0f;
     halcyon_lanes mantissa = (halcyon_lanes)((bits & 0x7FFFFFu) | 0x3F800000u);
@@ -76,8 +75,8 @@ HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(levels)(
 }
 
 static void HALCYON_KERNEL(encode_rows)(
-    float *rows, ptrdiff_t count, const float *steps, const float *slopes, ptrdiff_t row_count) {
-    for (ptrdiff_t row = 0; row < row_count; row++, rows += count) {
+    float *rows, ptrdiff_t stride, ptrdiff_t count, const float *steps, const float *slopes, ptrdiff_t row_count) {
+    for (ptrdiff_t row = 0; row < row_count; row++, rows += stride) {
         float step = steps[row], slope = slopes[row];
         if (step == 0.0f) {
             for (ptrdiff_t i = 0; i < count; i++)
@@ -90,32 +89,34 @@ static void HALCYON_KERNEL(encode_rows)(
     }
 }
 
+// Sixteen numbers at a time, of at least sixteen. The last sixteen overlap those before, which saves a loop for the rest.
+#define HALCYON_SIXTEENS(i, count)                                                                                         \
+    for (ptrdiff_t next = 0, i; next < (count) && (i = next + 16 <= (count) ? next : (count) - 16, 1); next += 16)
+
 static void HALCYON_KERNEL(encode)(
     const float *numbers, const float *steps, const float *slopes, float *inputs, ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < count; i += 16) {
-        ptrdiff_t part = count - i < 16 ? count - i : 16;
-        halcyon_lanes levels = HALCYON_KERNEL(levels)(numbers + i, steps + i, slopes + i, part);
-        levels = levels * 0.015625f - 1.0f;
-        if (part == 16)
-            *(halcyon_lanes *)(inputs + i) = levels;
-        else
-            HALCYON_KERNEL(store_part)(inputs + i, levels, part);
+    HALCYON_SIXTEENS(i, count) {
+        halcyon_lanes levels = HALCYON_KERNEL(levels)(numbers + i, steps + i, slopes + i);
+        *(halcyon_lanes *)(inputs + i) = levels * 0.015625f - 1.0f;
     }
 }
 
 static void HALCYON_KERNEL(pack)(
     const float *numbers, const float *steps, const float *slopes, uint8_t *bytes, ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < count; i += 16) {
-        ptrdiff_t part = count - i < 16 ? count - i : 16;
+    HALCYON_SIXTEENS(i, count) {
         halcyon_bits levels =
-            (halcyon_bits)(HALCYON_KERNEL(levels)(numbers + i, steps + i, slopes + i, part) + 8388608.0f);
-        for (ptrdiff_t lane = 0; lane < part; lane++) bytes[i + lane] = (uint8_t)levels[lane];
+            (halcyon_bits)(HALCYON_KERNEL(levels)(numbers + i, steps + i, slopes + i) + 8388608.0f);
+        *(halcyon_bytes *)(bytes + i) = __builtin_convertvector(levels, halcyon_bytes);
     }
 }
 
-static void HALCYON_KERNEL(decode)(const uint8_t *restrict bytes, float *restrict inputs, ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < count; i++) inputs[i] = HALCYON_KERNEL(input_of)((float)bytes[i]);
+static void HALCYON_KERNEL(decode)(const uint8_t *bytes, float *inputs, ptrdiff_t count) {
+    HALCYON_SIXTEENS(i, count) {
+        halcyon_lanes levels = __builtin_convertvector(*(const halcyon_bytes *)(bytes + i), halcyon_lanes);
+        *(halcyon_lanes *)(inputs + i) = levels * 0.015625f - 1.0f;
+    }
 }
+#undef HALCYON_SIXTEENS
 
 static void HALCYON_KERNEL(decay)(
     float *restrict numbers, const float *restrict times, float rate, ptrdiff_t count) {
@@ -199,9 +200,46 @@ static void HALCYON_KERNEL(scale_gradients)(
     for (ptrdiff_t i = 0; i < count; i++) row[i] = (row[i] - mean * shift[i]) * scale;
 }
 
+static void HALCYON_KERNEL(bisect)(const float *numbers, ptrdiff_t count, ptrdiff_t most, float *low, float *high) {
+    // A number that is not a number changes neither end, unless it is the first.
+    float least = numbers[0], greatest = numbers[0];
+    if (count >= 16) {
+        halcyon_lanes zero = {0}, lowest = zero + least, highest = lowest;
+        ptrdiff_t i = 0;
+        for (; i + 16 <= count; i += 16) {
+            halcyon_lanes next = *(const halcyon_lanes *)(numbers + i);
+            lowest = HALCYON_KERNEL(choose)(next < lowest, next, lowest);
+            highest = HALCYON_KERNEL(choose)(next > highest, next, highest);
+        }
+        halcyon_lanes last = *(const halcyon_lanes *)(numbers + count - 16);
+        lowest = HALCYON_KERNEL(choose)(last < lowest, last, lowest);
+        highest = HALCYON_KERNEL(choose)(last > highest, last, highest);
+        for (int lane = 0; lane < 16; lane++) {
+            if (lowest[lane] < least) least = lowest[lane];
+            if (highest[lane] > greatest) greatest = highest[lane];
+        }
+    } else {
+        for (ptrdiff_t i = 1; i < count; i++) {
+            if (numbers[i] < least) least = numbers[i];
+            if (numbers[i] > greatest) greatest = numbers[i];
+        }
+    }
+    for (int step = 0; step < 8; step++) {
+        float middle = least + (greatest - least) / 2.0f;
+        int32_t below = 0;
+        for (ptrdiff_t i = 0; i < count; i++) below += numbers[i] < middle;
+        if (below > most)
+            greatest = middle;
+        else
+            least = middle;
+    }
+    *low = least;
+    *high = greatest;
+}
+
 static const struct halcyon_vectors HALCYON_KERNEL(vectors) = {
     HALCYON_KERNEL(encode_rows), HALCYON_KERNEL(encode), HALCYON_KERNEL(pack), HALCYON_KERNEL(decode),
     HALCYON_KERNEL(decay), HALCYON_KERNEL(octaves), HALCYON_KERNEL(rectify), HALCYON_KERNEL(errors),
     HALCYON_KERNEL(propagate), HALCYON_KERNEL(moments), HALCYON_KERNEL(adam), HALCYON_KERNEL(scale_weights),
-    HALCYON_KERNEL(scale_gradients),
+    HALCYON_KERNEL(scale_gradients), HALCYON_KERNEL(bisect),
 };

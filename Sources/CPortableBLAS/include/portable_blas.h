@@ -37,19 +37,20 @@ struct halcyon_blas {
 // One compilation of the loops over vectors, which give the bits of the same loops in Swift. No output overlaps an input unless it
 // is the same argument. Features are encoded as FeatureScales in HalcyonLearning says: by steps an octave or by a slope.
 struct halcyon_vectors {
-    // Encodes `row_count` rows of `count` numbers as inputs of a network, in place; steps and slopes are those of the rows.
+    // Encodes `row_count` rows of `count` numbers, `stride` apart, as inputs of a network, in place; steps and slopes are those of
+    // the rows.
     void (*_Nonnull encode_rows)(
-        float *_Nonnull rows, ptrdiff_t count, const float *_Nonnull steps, const float *_Nonnull slopes,
+        float *_Nonnull rows, ptrdiff_t stride, ptrdiff_t count, const float *_Nonnull steps, const float *_Nonnull slopes,
         ptrdiff_t row_count);
-    // Encodes numbers as inputs; steps and slopes are those of the numbers, and have zeros up to a multiple of sixteen.
+    // Encodes at least sixteen numbers as inputs; steps and slopes are those of the numbers.
     void (*_Nonnull encode)(
         const float *_Nonnull numbers, const float *_Nonnull steps, const float *_Nonnull slopes,
         float *_Nonnull inputs, ptrdiff_t count);
-    // Encodes numbers as bytes, by steps and slopes as for `encode`.
+    // Encodes at least sixteen numbers as bytes.
     void (*_Nonnull pack)(
         const float *_Nonnull numbers, const float *_Nonnull steps, const float *_Nonnull slopes,
         uint8_t *_Nonnull bytes, ptrdiff_t count);
-    // Converts bytes to inputs.
+    // Converts at least sixteen bytes to inputs.
     void (*_Nonnull decode)(const uint8_t *_Nonnull bytes, float *_Nonnull inputs, ptrdiff_t count);
     // Multiplies each number by 2 to the power of minus its time times the rate.
     void (*_Nonnull decay)(float *_Nonnull numbers, const float *_Nonnull times, float rate, ptrdiff_t count);
@@ -79,6 +80,10 @@ struct halcyon_vectors {
     // Subtracts the product of the mean and the shift from a row of gradients, and scales it.
     void (*_Nonnull scale_gradients)(
         float *_Nonnull row, const float *_Nonnull shift, float mean, float scale, ptrdiff_t count);
+    // Halves the range of the numbers eight times, so that at most `most` are below its lower end and more than `most` below its
+    // upper end, unless these are the least and the greatest number. There is at least one number.
+    void (*_Nonnull bisect)(
+        const float *_Nonnull numbers, ptrdiff_t count, ptrdiff_t most, float *_Nonnull low, float *_Nonnull high);
 };
 
 // The number of instruction sets that the routines were compiled for.

@@ -8,13 +8,11 @@ import CPortableBLAS
 @usableFromInline
 package struct FeatureScales: ~Copyable {
     /// The steps per octave; 0 for a linear feature.
-    private let steps = HeapArray<Float>(repeating: 0, count: paddedWidth)
+    private let steps = HeapArray<Float>(repeating: 0, count: Feature.width)
     /// The steps per 1; 0 for a logarithmic feature.
-    private let slopes = HeapArray<Float>(repeating: 0, count: paddedWidth)
+    private let slopes = HeapArray<Float>(repeating: 0, count: Feature.width)
 
     private let vectors: VectorKernels
-    /// The kernels read whole vectors of sixteen.
-    private static let paddedWidth = (Feature.width + 15) / 16 * 16
 
     package init(vectors: VectorKernels = VectorKernels()) {
         self.vectors = vectors
@@ -61,8 +59,14 @@ package struct FeatureScales: ~Copyable {
     }
 
     /// Replaces the numbers of some features, a row of `count` each, by inputs.
-    func encode(_ rows: UnsafeMutablePointer<Float>, count: Int, of features: Range<Int>) {
+    ///
+    /// - Parameter stride: the distance of the rows; `nil` for `count`.
+    @usableFromInline
+    func encode(
+        _ rows: UnsafeMutablePointer<Float>, stride: Int? = nil, count: Int, of features: Range<Int>
+    ) {
         let first = features.lowerBound
-        vectors.routines.pointee.encode_rows(rows, count, steps.base + first, slopes.base + first, features.count)
+        vectors.routines.pointee.encode_rows(
+            rows, stride ?? count, count, steps.base + first, slopes.base + first, features.count)
     }
 }

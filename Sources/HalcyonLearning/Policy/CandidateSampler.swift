@@ -29,7 +29,8 @@ struct CandidateSampler: ~Copyable {
         drawnTogether = parameters.candidates
         mostEvictions = parameters.evictions
         self.usesUniformSizes = usesUniformSizes
-        candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
+        candidates = CandidateSet(
+            limit: min(parameters.candidates * 2, CandidateSet.bound), vectors: parameters.blas.vectors)
     }
 
     var byteCount: Int { candidates.byteCount }
