@@ -75,8 +75,8 @@ HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(levels)(const float *numbers, const 
 }
 
 static void HALCYON_KERNEL(encode_rows)(
-    float *rows, ptrdiff_t stride, ptrdiff_t count, const float *steps, const float *slopes, ptrdiff_t row_count) {
-    for (ptrdiff_t row = 0; row < row_count; row++, rows += stride) {
+    float *rows, ptrdiff_t count, const float *steps, const float *slopes, ptrdiff_t row_count) {
+    for (ptrdiff_t row = 0; row < row_count; row++, rows += count) {
         float step = steps[row], slope = slopes[row];
         if (step == 0.0f) {
             for (ptrdiff_t i = 0; i < count; i++)

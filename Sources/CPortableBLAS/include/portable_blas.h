@@ -37,10 +37,9 @@ struct halcyon_blas {
 // One compilation of the loops over vectors, which give the bits of the same loops in Swift. No output overlaps an input unless it
 // is the same argument. Features are encoded as FeatureScales in HalcyonLearning says: by steps an octave or by a slope.
 struct halcyon_vectors {
-    // Encodes `row_count` rows of `count` numbers, `stride` apart, as inputs of a network, in place; steps and slopes are those of
-    // the rows.
+    // Encodes `row_count` rows of `count` numbers as inputs of a network, in place; steps and slopes are those of the rows.
     void (*_Nonnull encode_rows)(
-        float *_Nonnull rows, ptrdiff_t stride, ptrdiff_t count, const float *_Nonnull steps, const float *_Nonnull slopes,
+        float *_Nonnull rows, ptrdiff_t count, const float *_Nonnull steps, const float *_Nonnull slopes,
         ptrdiff_t row_count);
     // Encodes at least sixteen numbers as inputs; steps and slopes are those of the numbers.
     void (*_Nonnull encode)(

@@ -89,10 +89,9 @@ struct FeatureAssembler: ~Copyable {
         encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isUsed: uses.size)
         encode(Feature.userChanges..<Feature.userCategory.lowerBound, of: matrix, count: count, isUsed: uses.popularity)
         columns.complete(&userCategory)
-        columns.encodeAll(scales)
         for place in 0..<UserCategoryColumns.rows {
             let feature = Feature.userCategoryFeature(place)
-            columns.copy(columns[feature], objects: count, into: matrix + feature * count)
+            columns.encode(feature, objects: count, scales: scales, into: matrix + feature * count)
         }
         encode(Feature.seconds..<Feature.dayPhase, of: matrix, count: count, isUsed: uses.time)
         if uses.time { userCategory.writeTime(into: numbers.base) }

@@ -59,14 +59,8 @@ package struct FeatureScales: ~Copyable {
     }
 
     /// Replaces the numbers of some features, a row of `count` each, by inputs.
-    ///
-    /// - Parameter stride: the distance of the rows; `nil` for `count`.
-    @usableFromInline
-    func encode(
-        _ rows: UnsafeMutablePointer<Float>, stride: Int? = nil, count: Int, of features: Range<Int>
-    ) {
+    func encode(_ rows: UnsafeMutablePointer<Float>, count: Int, of features: Range<Int>) {
         let first = features.lowerBound
-        vectors.routines.pointee.encode_rows(
-            rows, stride ?? count, count, steps.base + first, slopes.base + first, features.count)
+        vectors.routines.pointee.encode_rows(rows, count, steps.base + first, slopes.base + first, features.count)
     }
 }

@@ -94,13 +94,6 @@ package struct UserCategoryColumns: ~Copyable {
         }
     }
 
-    /// Replaces all plain numbers by inputs of a network.
-    func encodeAll(_ scales: borrowing FeatureScales) {
-        scales.encode(values.base, stride: bound, count: count, of: Feature.userCategory)
-        scales.encode(
-            values.base + Feature.userCategory.count * bound, stride: bound, count: count, of: Feature.activity)
-    }
-
     /// Writes a feature of the first `objects` objects as inputs of a network.
     @inlinable @inline(__always)
     package func encode(
