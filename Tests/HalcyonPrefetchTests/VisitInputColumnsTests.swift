@@ -9,7 +9,7 @@ import Testing
 struct VisitInputColumnsTests {
     private let day: Int64 = 86_400_000_000
 
-    /// A history of 70 objects in 5 category sets and one without, and a user who has requested two of three.
+    /// A history of 70 objects in 5 category sets and one without, and a user with visits to two of three.
     private func history() -> (VisitHistory, VisitUser, Int64) {
         var (history, user) = (VisitHistory(), VisitUser())
         var generator = SplitMix64(seed: 3)

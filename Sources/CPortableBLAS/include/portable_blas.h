@@ -79,8 +79,8 @@ struct halcyon_vectors {
     // Subtracts the product of the mean and the shift from a row of gradients, and scales it.
     void (*_Nonnull scale_gradients)(
         float *_Nonnull row, const float *_Nonnull shift, float mean, float scale, ptrdiff_t count);
-    // Halves the range of the numbers eight times, so that at most `most` are below its lower end and more than `most` below its
-    // upper end, unless these are the least and the greatest number. There is at least one number.
+    // Halves the range from the least to the greatest number eight times. More than `most` numbers are below a new upper end, and
+    // at most `most` below a new lower end. There is at least one number.
     void (*_Nonnull bisect)(
         const float *_Nonnull numbers, ptrdiff_t count, ptrdiff_t most, float *_Nonnull low, float *_Nonnull high);
 };

@@ -49,8 +49,10 @@ struct ObjectHistory: ~Copyable {
     /// The steps of ``expect(_:step:)``.
     static let expectationSteps = 3
 
-    /// Starts loading what a request of an object reads into the processor's cache: first its place, then its record or
-    /// its ghost, then the records of the residents beside it, which change when it becomes the most recent.
+    /// Starts loading what a request of an object reads into the processor's cache.
+    ///
+    /// Step 0 loads its place, step 1 its record or its ghost. Step 2 loads the records of the residents beside it, which
+    /// change when it becomes the most recent.
     @inline(__always)
     func expect(_ entry: EntryID, step: Int) {
         if step == 0 { return places.expect(entry) }

@@ -21,7 +21,7 @@ struct VisitInputColumns: ~Copyable {
 
     private let inputs = HeapArray<Float>(repeating: 0, count: NextVisitModel.inputs * length)
     private let plain = HeapArray<Float>(repeating: 0, count: Plain.allCases.count * length)
-    /// The number of the user's visits with each category set; 0 but during ``describe(_:count:ahead:of:at:)``.
+    /// The number of the user's visits with each category set; 0 except between ``begin(_:sets:)`` and ``end(_:)``.
     private var countsBySet: [Float] = []
 
     /// The matrix; the rows are ``length`` numbers apart.
