@@ -197,7 +197,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "HalcyonAVIF", dependencies: ["HalcyonImages", "CAVIF"], swiftSettings: strict),
         .target(
-            name: "HalcyonTrace", dependencies: ["CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
+            name: "HalcyonTrace",
+            dependencies: ["CProcessor", "CZlib", "CZstd", "HalcyonAccessLogReading", "HalcyonSupport"],
             swiftSettings: laboratory),
         .target(
             name: "HalcyonSimulation",

@@ -14,6 +14,8 @@
 // Sixteen lanes, whatever the width of a register: four of SSE2 and NEON, two of AVX2, one of AVX-512.
 typedef float halcyon_lanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t halcyon_mask __attribute__((vector_size(64), aligned(4), may_alias));
+typedef uint8_t halcyon_bytes __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint32_t halcyon_bits __attribute__((vector_size(64), aligned(4), may_alias));
 #define HALCYON_INLINE static inline __attribute__((always_inline, unused))
 // Functions that take or return lanes are always inlined, so that no calling convention is concerned.
 #pragma clang diagnostic ignored "-Wpsabi"
@@ -144,6 +146,8 @@ static const struct halcyon_blas HALCYON_KERNEL(routines) = {
     HALCYON_LEVEL_NAME, HALCYON_KERNEL(gemm), HALCYON_KERNEL(gemm_transposed), HALCYON_KERNEL(gemv),
     HALCYON_KERNEL(gemv_transposed),
 };
+
+#include "vectors.h"
 
 #undef HALCYON_KERNEL
 #undef HALCYON_LEVEL_NAME

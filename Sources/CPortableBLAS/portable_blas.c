@@ -32,6 +32,7 @@
 #pragma clang attribute pop
 
 static const struct halcyon_blas *const levels[] = {&routines_sse2, &routines_avx2, &routines_avx512};
+static const struct halcyon_vectors *const vectors[] = {&vectors_sse2, &vectors_avx2, &vectors_avx512};
 
 static int is_supported(int level) {
     __builtin_cpu_init();
@@ -58,6 +59,7 @@ static int is_supported(int level) {
 #include "kernels.h"
 
 static const struct halcyon_blas *const levels[] = {&routines_baseline};
+static const struct halcyon_vectors *const vectors[] = {&vectors_baseline};
 
 static int is_supported(int level) { return level == 0; }
 
@@ -69,6 +71,10 @@ int halcyon_blas_level_count(void) { return level_count; }
 
 const struct halcyon_blas *halcyon_blas_level(int level) {
     return level >= 0 && level < level_count && is_supported(level) ? levels[level] : 0;
+}
+
+const struct halcyon_vectors *halcyon_vectors_level(int level) {
+    return level >= 0 && level < level_count && is_supported(level) ? vectors[level] : 0;
 }
 
 const char *halcyon_blas_level_name(int level) {

@@ -90,6 +90,7 @@ public struct PrefetchOutlook {
         self.capacity = capacity
         self.unused = unused
         self.holds = holds
-        self.isResident = isResident ?? holds
+        // `??` would wrap both in closures of a generic type, which are called for every object of a plan.
+        if let isResident { self.isResident = isResident } else { self.isResident = holds }
     }
 }

@@ -76,7 +76,19 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
     @inlinable
     public mutating func replay(_ batch: RequestBatch, outcomes: UnsafeMutablePointer<AccessOutcome>) {
         for position in 0..<batch.entries.count {
+            expect(batch, after: position)
             outcomes[position] = access(batch.access(position))
+        }
+    }
+
+    /// Starts loading what the requests after `position` will read; see ``EvictionPolicy/expect(_:step:)``.
+    @inlinable @inline(__always)
+    mutating func expect(_ batch: RequestBatch, after position: Int) {
+        for step in 0..<Policy.expectationSteps {
+            let ahead = position &+ (Policy.expectationSteps &- step) &* CacheTables.requestsPerStep
+            if ahead >= batch.entries.count { continue }
+            if step == 0 { tables.expect(batch.entries[ahead]) }
+            policy.expect(batch.access(ahead), step: step)
         }
     }
 

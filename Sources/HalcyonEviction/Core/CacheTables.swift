@@ -87,6 +87,13 @@ struct CacheTables: ~Copyable {
         deadlines.unpack(from: &unpacker, fields: [8])
     }
 
+    /// The requests between two steps of ``EvictionPolicy/expect(_:step:)``: as long as memory takes to answer.
+    @inlinable static var requestsPerStep: Int { 6 }
+
+    /// Starts loading what a request of an entry reads first into the processor's cache.
+    @inlinable @inline(__always)
+    func expect(_ entry: EntryID) { resident.expect(entry) }
+
     /// Whether an entry is resident (it may have expired).
     @inlinable @inline(__always)
     func contains(_ entry: EntryID) -> Bool { resident[entry] }

@@ -62,6 +62,17 @@ public protocol EvictionPolicy: ~Copyable {
     /// default true.
     static var computesInFloatingPoint: Bool { get }
 
+    /// The number of steps in which ``expect(_:step:)`` loads what a request reads; 0, the default, for a policy that does
+    /// not implement it.
+    static var expectationSteps: Int { get }
+
+    /// Starts loading what a coming request will read into the processor's cache. Must change nothing. It is mutating because
+    /// Swift 6.3 copies a large noncopyable value at a call that borrows it.
+    ///
+    /// Only a replay calls it, because it has the coming requests in memory: once for each step, the last one a few
+    /// requests ahead. A step may read what the step before has loaded, such as the place of a record.
+    mutating func expect(_ access: Access, step: Int)
+
     /// Adapts the policy to another capacity of the cache, which uses no more than that already. By default ignored.
     mutating func resize(to capacity: Int)
 
@@ -149,6 +160,14 @@ extension EvictionPolicy where Self: ~Copyable {
     /// True.
     @inlinable
     public static var computesInFloatingPoint: Bool { true }
+
+    /// None.
+    @inlinable
+    public static var expectationSteps: Int { 0 }
+
+    /// Does nothing.
+    @inlinable
+    public mutating func expect(_ access: Access, step: Int) {}
 
     /// Does nothing.
     @inlinable

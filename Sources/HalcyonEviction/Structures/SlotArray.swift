@@ -1,3 +1,5 @@
+import CProcessor
+
 /// An array of state for each entry, indexed by its dense number. It grows automatically and reads as `fill` beyond
 /// the written slots.
 ///
@@ -58,6 +60,13 @@ public struct SlotArray<Element: BitwiseCopyable>: ~Copyable {
             if _slowPath(index >= limit) { grow(toInclude: index) }
             yield &memory[index &+ 1]
         }
+    }
+
+    /// Starts loading a slot into the processor's cache.
+    @inlinable @inline(__always)
+    public func expect(_ slot: UInt32) {
+        let index = Int(truncatingIfNeeded: slot)
+        if index < limit { halcyon_prefetch(memory + (index &+ 1)) }
     }
 
     /// Resets every slot to `fill` and keeps the memory.

@@ -111,20 +111,11 @@ struct GreedyDual: ~Copyable {
         UInt8(truncatingIfNeeded: FastMath.whole(level(excess)))
     }
 
+    /// Returns ``octaves(_:)`` as a number.
     @inline(__always)
-    private static func level(_ excess: Float) -> Float {
+    static func level(_ excess: Float) -> Float {
         let octaves = FastMath.nearestByte(FastMath.log2(excess) * 8 + 128)
         return excess < 0x1p-16 ? 0 : octaves
-    }
-
-    /// Replaces priorities above the clock by these bytes as numbers.
-    @inline(__always)
-    static func octaves(_ excesses: UnsafeMutablePointer<Float>, count: Int) {
-        var index = 0
-        while index < count {
-            excesses[index] = level(excesses[index])
-            index &+= 1
-        }
     }
 
     /// A priority and the request at which it was set, modulo 2³². Of equal priorities the older one comes first, if they

@@ -18,7 +18,7 @@ struct NetworkEvaluator: ~Copyable {
         let decoded = HeapArray<Float>(repeating: 0, count: network.inputs)
         row.withUnsafeBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
-            Feature.decode(base, into: decoded.base)
+            network.vectors.decode(base, into: decoded.base)
         }
         return (0..<network.inputs).map { decoded[$0] }
     }

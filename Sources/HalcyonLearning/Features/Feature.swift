@@ -82,17 +82,6 @@ package enum Feature {
         (row + userCategory.lowerBound).update(repeating: 0, count: userCategory.count)
         (row + activity.lowerBound).update(repeating: 0, count: activity.count)
     }
-
-    /// Converts a row of bytes by ``input(_:)``; the constant becomes 1.
-    @inline(__always)
-    static func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
-        var index = 0
-        while index < width {
-            row[index] = input(Float(bytes[index]))
-            index &+= 1
-        }
-        row[one] = 1
-    }
 }
 
 /// The names of the features in model files and reports.

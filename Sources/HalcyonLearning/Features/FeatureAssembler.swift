@@ -15,17 +15,23 @@ struct FeatureInstant: BitwiseCopyable {
 /// The statistics come from the observed accesses alone. A row is O(1 + categories of the object + categories of the user's
 /// last access), two small sets of which most have one member.
 struct FeatureAssembler: ~Copyable {
+    /// How many objects ahead the record of an object is loaded into the processor's cache.
+    private static let lookahead = 8
+
     private let uses: FeatureSwitches
     /// The user–category features, over all caches that share the model.
     var userCategory: UserCategoryFeatures
     private var sharedPopularity = SharedPopularity()
-    private let scales = FeatureScales()
+    private let scales: FeatureScales
+    private let vectors: VectorKernels
     /// The present row as plain numbers.
     private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
     /// The user–category features of several objects.
     private var columns = UserCategoryColumns()
 
-    init(groups: FeatureGroups) {
+    init(groups: FeatureGroups, vectors: VectorKernels = VectorKernels()) {
+        self.vectors = vectors
+        scales = FeatureScales(vectors: vectors)
         uses = FeatureSwitches(groups)
         userCategory = UserCategoryFeatures(groups, bounds: .cache)
     }
@@ -68,13 +74,15 @@ struct FeatureAssembler: ~Copyable {
         columns.begin(records[Int(slots[0])].user, bound: count)
         for index in 0..<count {
             let record = records + Int(slots[index])
+            let ahead = index &+ FeatureAssembler.lookahead
+            if ahead < count { ObjectRecord.expect(records + Int(slots[ahead])) }
             columns.add(record.pointee.categories, of: record.pointee.user, at: index, &userCategory)
             write(record.pointee, at: instant, into: matrix + index, stride: count)
         }
         if uses.frequency {
             DecayedCounts.decay(
-                matrix + Feature.count0 * count, by: matrix + Feature.age * count, count: count)
-            GreedyDual.octaves(matrix + Feature.worth * count, count: count)
+                matrix + Feature.count0 * count, by: matrix + Feature.age * count, count: count, vectors)
+            vectors.octaves(matrix + Feature.worth * count, count: count)
         }
         encode(Feature.age..<Feature.count0, of: matrix, count: count, isUsed: uses.recency)
         encode(Feature.count0..<Feature.size, of: matrix, count: count, isUsed: uses.frequency)
@@ -96,14 +104,8 @@ struct FeatureAssembler: ~Copyable {
 
     /// Converts the plain numbers of some features to inputs, a row of `count` each; an unused feature is 0.
     private func encode(_ features: Range<Int>, of matrix: UnsafeMutablePointer<Float>, count: Int, isUsed: Bool) {
-        for feature in features {
-            let row = matrix + feature * count
-            if isUsed {
-                scales.encode(row, count: count, of: feature)
-            } else {
-                fill(feature, of: matrix, count: count, with: 0)
-            }
-        }
+        if isUsed { return scales.encode(matrix + features.lowerBound * count, count: count, of: features) }
+        for feature in features { fill(feature, of: matrix, count: count, with: 0) }
     }
 
     /// Writes a feature that is equal for all objects.
@@ -120,8 +122,10 @@ struct FeatureAssembler: ~Copyable {
         row.update(repeating: 0, count: Feature.width)
         write(record, at: instant, into: row, stride: 1)
         if uses.frequency {
-            DecayedCounts.decay(row + Feature.count0, by: row + Feature.age, count: 1)
-            GreedyDual.octaves(row + Feature.worth, count: 1)
+            var counts = record.counts.counts
+            counts.decay(by: record.age(at: instant.request))
+            counts.write(to: row + Feature.count0)
+            row[Feature.worth] = GreedyDual.level(record.priority - instant.greedyDualClock)
         }
         if !uses.recency { row[Feature.age] = 0 }
         if uses.time { userCategory.writeTime(into: row) }

@@ -1,8 +1,10 @@
+import CPortableBLAS
+
 /// Converts the plain numbers of features to the inputs of a network: a byte each.
 ///
 /// Times and counts are represented by their logarithm with a fixed number of steps per octave, 0 by 0. Ratios and numbers
-/// that are bytes already are represented linearly. A decision needs some hundred rows, so one loop without a branch
-/// converts a whole row, which the compiler can vectorize.
+/// that are bytes already are represented linearly. A decision needs some hundred rows, so a loop without a branch, of
+/// ``VectorKernels``, converts a whole row.
 @usableFromInline
 package struct FeatureScales: ~Copyable {
     /// The steps per octave; 0 for a linear feature.
@@ -10,7 +12,10 @@ package struct FeatureScales: ~Copyable {
     /// The steps per 1; 0 for a logarithmic feature.
     private let slopes = HeapArray<Float>(repeating: 0, count: Feature.width)
 
-    package init() {
+    private let vectors: VectorKernels
+
+    package init(vectors: VectorKernels = VectorKernels()) {
+        self.vectors = vectors
         let times = [
             Feature.age, Feature.sinceFirst, Feature.categoryAge, Feature.userAge, Feature.seconds, Feature.sinceUser,
             Feature.sessionLength, Feature.userAccesses, Feature.fleetAccesses,
@@ -38,46 +43,24 @@ package struct FeatureScales: ~Copyable {
 
     /// Writes a row of ``Feature/width`` numbers as bytes.
     func pack(_ numbers: UnsafePointer<Float>, into row: UnsafeMutablePointer<UInt8>) {
-        let (steps, slopes) = (steps.base, slopes.base)
-        var place = 0
-        while place < Feature.width {
-            let level = Self.level(numbers[place], steps[place], slopes[place])
-            row[place] = UInt8(truncatingIfNeeded: FastMath.whole(level))
-            place &+= 1
-        }
+        vectors.routines.pointee.pack(numbers, steps.base, slopes.base, row, Feature.width)
     }
 
-    /// Writes a row of numbers as inputs: the same as ``Feature/decode(_:into:)`` of its bytes.
+    /// Writes a row of numbers as inputs: the same as ``VectorKernels/decode(_:into:)`` of its bytes.
     package func encode(_ numbers: UnsafePointer<Float>, into inputs: UnsafeMutablePointer<Float>) {
-        let (steps, slopes) = (steps.base, slopes.base)
-        var place = 0
-        while place < Feature.width {
-            inputs[place] = Feature.input(Self.level(numbers[place], steps[place], slopes[place]))
-            place &+= 1
-        }
+        vectors.routines.pointee.encode(numbers, steps.base, slopes.base, inputs, Feature.width)
         inputs[Feature.one] = 1
     }
 
     /// Replaces `count` numbers of one feature by the inputs that ``encode(_:into:)`` writes.
     @usableFromInline
     package func encode(_ numbers: UnsafeMutablePointer<Float>, count: Int, of feature: Int) {
-        let (steps, slope) = (steps[feature], slopes[feature])
-        var index = 0
-        if steps == 0 {
-            while index < count {
-                numbers[index] = Feature.input(FastMath.nearestByte(numbers[index] * slope))
-                index &+= 1
-            }
-        } else {
-            while index < count {
-                numbers[index] = Feature.input(FastMath.nearestByte(FastMath.log2(numbers[index] + 1) * steps))
-                index &+= 1
-            }
-        }
+        encode(numbers, count: count, of: feature..<feature + 1)
     }
 
-    @inline(__always)
-    private static func level(_ number: Float, _ steps: Float, _ slope: Float) -> Float {
-        FastMath.nearestByte(FastMath.log2(number + 1) * steps + number * slope)
+    /// Replaces the numbers of some features, a row of `count` each, by inputs.
+    func encode(_ rows: UnsafeMutablePointer<Float>, count: Int, of features: Range<Int>) {
+        let first = features.lowerBound
+        vectors.routines.pointee.encode_rows(rows, count, steps.base + first, slopes.base + first, features.count)
     }
 }

@@ -16,33 +16,31 @@ struct DecayedCounts: BitwiseCopyable {
     /// Decays the counts by a number of requests.
     @inline(__always)
     mutating func decay(by requests: UInt32) {
-        let (time, rates) = (FastMath.float(requests), Self.rates)
-        c0 *= FastMath.exp2(-time * rates.0)
-        c1 *= FastMath.exp2(-time * rates.1)
-        c2 *= FastMath.exp2(-time * rates.2)
-        c3 *= FastMath.exp2(-time * rates.3)
+        let rates = Self.rates
+        let octaves = -FastMath.float(requests) * SIMD4(rates.0, rates.1, rates.2, rates.3)
+        let factors = FastMath.exp2(octaves)
+        c0 *= factors[0]
+        c1 *= factors[1]
+        c2 *= factors[2]
+        c3 *= factors[3]
     }
 
     /// Decays the counts of several objects: four rows of `count`, each with the counts of one time scale.
     ///
     /// - Parameter requests: the number of requests for each object.
-    @inline(__always)
-    static func decay(_ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, count: Int) {
-        decay(counts, by: requests, rates.0, count: count)
-        decay(counts + count, by: requests, rates.1, count: count)
-        decay(counts + 2 * count, by: requests, rates.2, count: count)
-        decay(counts + 3 * count, by: requests, rates.3, count: count)
+    static func decay(
+        _ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, count: Int, _ vectors: VectorKernels
+    ) {
+        vectors.decay(counts, by: requests, rate: rates.0, count: count)
+        vectors.decay(counts + count, by: requests, rate: rates.1, count: count)
+        vectors.decay(counts + 2 * count, by: requests, rate: rates.2, count: count)
+        vectors.decay(counts + 3 * count, by: requests, rate: rates.3, count: count)
     }
 
+    /// Writes the four counts.
     @inline(__always)
-    private static func decay(
-        _ counts: UnsafeMutablePointer<Float>, by requests: UnsafePointer<Float>, _ rate: Float, count: Int
-    ) {
-        var index = 0
-        while index < count {
-            counts[index] *= FastMath.exp2(-requests[index] * rate)
-            index &+= 1
-        }
+    func write(to numbers: UnsafeMutablePointer<Float>) {
+        (numbers[0], numbers[1], numbers[2], numbers[3]) = (c0, c1, c2, c3)
     }
 
     /// Counts one event.

@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// The history of an object that left the cache: 24 bytes.
@@ -92,6 +93,10 @@ struct GhostRing: ~Copyable {
         next &+= 1
         return (UInt32(truncatingIfNeeded: next &- 1), forgotten)
     }
+
+    /// Starts loading the ghost at `place` into the processor's cache.
+    @inline(__always)
+    func expect(_ place: UInt32) { halcyon_prefetch(ring.base + Int(place)) }
 
     /// Removes the ghost at `place` and returns it.
     mutating func take(_ place: UInt32) -> Ghost {

@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// The records of all residents, in order of access, and the ghosts of objects that left lately.
@@ -43,6 +44,29 @@ struct ObjectHistory: ~Copyable {
     func resident(_ entry: EntryID) -> UInt32 {
         let place = places[entry]
         return place & ObjectHistory.ghostBit == 0 ? place : ObjectRecord.none
+    }
+
+    /// The steps of ``expect(_:step:)``.
+    static let expectationSteps = 3
+
+    /// Starts loading what a request of an object reads into the processor's cache.
+    ///
+    /// Step 0 loads its place, step 1 its record or its ghost. Step 2 loads the records of the residents beside it, which
+    /// change when it becomes the most recent.
+    @inline(__always)
+    func expect(_ entry: EntryID, step: Int) {
+        if step == 0 { return places.expect(entry) }
+        let place = places[entry]
+        if place == ObjectRecord.none { return }
+        if place & ObjectHistory.ghostBit != 0 {
+            if step == 1 { ghosts.expect(place & ~ObjectHistory.ghostBit) }
+            return
+        }
+        let record = records.base + Int(place)
+        if step == 1 { return ObjectRecord.expect(record) }
+        let (newer, older) = (record.pointee.newer, record.pointee.older)
+        if newer != ObjectRecord.none { halcyon_prefetch(records.base + Int(newer)) }
+        if older != ObjectRecord.none { halcyon_prefetch(records.base + Int(older)) }
     }
 
     /// Returns whether an object has a ghost.
@@ -118,6 +142,16 @@ struct ObjectHistory: ~Copyable {
             if isResident { return UInt32(truncatingIfNeeded: slot) }
         }
         return ObjectRecord.none
+    }
+
+    /// Starts loading the records of the residents that as many calls of ``randomResident(_:excluding:)`` will draw, if
+    /// no draw meets a free record, into the processor's cache.
+    ///
+    /// - Parameter generator: a copy of the generator.
+    @inline(__always)
+    func expectRandomResidents(_ generator: inout SplitMix64, count: Int) {
+        if used == 0 { return }
+        for _ in 0..<count { ObjectRecord.expect(records.base + generator.next(below: used)) }
     }
 
     /// Limits the ages of all records and ghosts, once in 2³⁰ requests; see `WrappingClock`. O(n).

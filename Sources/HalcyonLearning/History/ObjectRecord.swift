@@ -1,3 +1,4 @@
+import CProcessor
 import HalcyonEviction
 
 /// The history of a resident object: 64 bytes.
@@ -56,6 +57,13 @@ struct ObjectRecord: BitwiseCopyable {
     var logSize: Float {
         @inline(__always) get { FastMath.float(small: UInt32(shortLogSize)) / 1_024 }
         set { shortLogSize = UInt16(min(max(newValue, 0) * 1_024 + 0.5, 65_535)) }
+    }
+
+    /// Starts loading a record, which may lie across two lines, into the processor's cache.
+    @inline(__always)
+    static func expect(_ record: UnsafePointer<ObjectRecord>) {
+        halcyon_prefetch(record)
+        halcyon_prefetch(UnsafeRawPointer(record) + MemoryLayout<ObjectRecord>.size - 1)
     }
 
     /// Returns the requests since the last access, as of request `now`.

@@ -1,3 +1,5 @@
+import CPortableBLAS
+
 /// The optimizer Adam (Kingma and Ba: Adam, a method for stochastic optimization, 2015). Each parameter moves by its mean
 /// gradient over the root of its mean squared gradient, both corrected for their start at zero.
 ///
@@ -12,7 +14,10 @@ package struct Adam: ~Copyable {
     private var firstPower: Float = 1
     private var secondPower: Float = 1
 
-    package init(parameters: Int) {
+    private let vectors: VectorKernels
+
+    package init(parameters: Int, vectors: VectorKernels = VectorKernels()) {
+        self.vectors = vectors
         first = HeapArray(repeating: 0, count: parameters)
         second = HeapArray(repeating: 0, count: parameters)
     }
@@ -27,16 +32,8 @@ package struct Adam: ~Copyable {
         secondPower *= Adam.secondDecay
         let scale = rate / (1 - firstPower)
         let correction = 1 / (1 - secondPower).squareRoot()
-        let (mean, square, count) = (first.base, second.base, first.count)
-        var index = 0
-        while index < count {
-            let gradient = gradients[index]
-            let moved = Adam.firstDecay * mean[index] + (1 - Adam.firstDecay) * gradient
-            let spread = Adam.secondDecay * square[index] + (1 - Adam.secondDecay) * gradient * gradient
-            mean[index] = moved
-            square[index] = spread
-            parameters[index] -= scale * moved / (FastMath.root(spread) * correction + Adam.floor)
-            index &+= 1
-        }
+        vectors.routines.pointee.adam(
+            parameters, gradients, first.base, second.base, Adam.firstDecay, Adam.secondDecay, scale, correction,
+            Adam.floor, first.count)
     }
 }

@@ -1,3 +1,4 @@
+import CPortableBLAS
 import HalcyonEviction
 
 /// A perceptron with one hidden layer and one output, the logit of a probability.
@@ -20,6 +21,7 @@ package struct Perceptron: ~Copyable {
     private var deltas: HeapArray<Float>
     private var residuals: HeapArray<Float>
     private let blas: BLAS
+    var vectors: VectorKernels { blas.vectors }
 
     /// Creates a network with random weights: the first layer uniform with variance 2 / inputs (He et al., 2015), the second
     /// small, so that the first outputs are near 0.
@@ -76,16 +78,10 @@ package struct Perceptron: ~Copyable {
     /// Writes the logits from the products of the first layer.
     private func finish(rows: Int, logits: UnsafeMutablePointer<Float>) {
         let (weights, activation) = (parameters.base, activations.base)
-        let (end, leak) = (rows * hidden, Perceptron.leak)
-        var index = 0
-        while index < end {
-            let value = activation[index]
-            activation[index] = value > 0 ? value : leak * value
-            index &+= 1
-        }
+        vectors.routines.pointee.rectify(activation, rows * hidden, Perceptron.leak)
         blas.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)
         let bias = weights[inputs * hidden + hidden]
-        index = 0
+        var index = 0
         while index < rows {
             logits[index] += bias
             index &+= 1
@@ -103,32 +99,17 @@ package struct Perceptron: ~Copyable {
         let output = parameters.base + inputs * hidden
         let gradient = gradients.base
         let scale = 1 / Float(rows)
+        let losses = delta
+        vectors.routines.pointee.errors(logits, labels, scale, residual, losses, rows)
         var (loss, total): (Float, Float) = (0, 0)
-        var row = 0
-        while row < rows {
-            let probability = FastMath.sigmoid(logits[row])
-            let error = (probability - labels[row]) * scale
-            residual[row] = error
-            total += error
-            let likelihood = labels[row] > 0.5 ? probability : 1 - probability
-            loss -= FastMath.log2(max(likelihood, 1e-12)) * 0.693_147_2
-            row &+= 1
+        for row in 0..<rows {
+            total += residual[row]
+            loss -= losses[row]
         }
         blas.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
         gradient[inputs * hidden + hidden] = total
-        let (width, leak) = (hidden, Perceptron.leak)
-        row = 0
-        while row < rows {
-            let error = residual[row]
-            let (from, to) = (activation + row * width, delta + row * width)
-            var unit = 0
-            while unit < width {
-                let slope: Float = from[unit] > 0 ? 1 : leak
-                to[unit] = error * output[unit] * slope
-                unit &+= 1
-            }
-            row &+= 1
-        }
+        vectors.routines.pointee.propagate(
+            activation, residual, output, Perceptron.leak, delta, rows, hidden)
         blas.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
         return loss * scale
     }

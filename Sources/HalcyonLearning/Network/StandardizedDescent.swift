@@ -1,3 +1,5 @@
+import CPortableBLAS
+
 /// Trains a perceptron as if each of its inputs were standardized: minus its mean, over its deviation.
 ///
 /// Inputs of different spread make the loss steep in some directions and flat in others, which slows descent (LeCun et al.:
@@ -19,6 +21,7 @@ struct StandardizedDescent: ~Copyable {
     private let hidden: Int
     /// The place of the input that is always 1.
     private let one: Int
+    private let vectors: VectorKernels
     private var optimizer: Adam
     /// V, in the order of the network's parameters.
     private let standardized: HeapArray<Float>
@@ -38,7 +41,8 @@ struct StandardizedDescent: ~Copyable {
     /// - Parameter one: the place of the input that is always 1.
     init(of network: borrowing Perceptron, one: Int) {
         (inputs, hidden, self.one) = (network.inputs, network.hidden, one)
-        optimizer = Adam(parameters: network.parameters.count)
+        vectors = network.vectors
+        optimizer = Adam(parameters: network.parameters.count, vectors: network.vectors)
         standardized = HeapArray(repeating: 0, count: network.parameters.count)
         standardized.base.update(from: network.parameters.base, count: network.parameters.count)
         means = HeapArray(repeating: 0, count: inputs)
@@ -71,12 +75,8 @@ struct StandardizedDescent: ~Copyable {
         let gradients = network.gradients.base
         let shift = gradients + one * hidden
         for place in 0..<inputs where place != one {
-            let (mean, scale, row) = (means[place], scales[place], gradients + place * hidden)
-            var unit = 0
-            while unit < hidden {
-                row[unit] = (row[unit] - mean * shift[unit]) * scale
-                unit &+= 1
-            }
+            vectors.routines.pointee.scale_gradients(
+                gradients + place * hidden, shift, means[place], scales[place], hidden)
         }
         optimizer.step(standardized.base, against: gradients, rate: rate)
         apply(to: network.parameters.base)
@@ -85,21 +85,7 @@ struct StandardizedDescent: ~Copyable {
     private mutating func updateMoments(_ input: UnsafePointer<Float>, rows: Int) {
         batches = min(batches + 1, Self.window)
         let share = 1 / batches
-        sums.base.update(repeating: 0, count: inputs)
-        squares.base.update(repeating: 0, count: inputs)
-        let (means, sums, squares) = (means.base, sums.base, squares.base)
-        var row = 0
-        while row < rows {
-            let values = input + row * inputs
-            var place = 0
-            while place < inputs {
-                let offset = values[place] - means[place]
-                sums[place] += offset
-                squares[place] += offset * offset
-                place &+= 1
-            }
-            row &+= 1
-        }
+        vectors.routines.pointee.moments(input, means.base, sums.base, squares.base, rows, inputs)
         for place in 0..<inputs where place != one {
             let move = share * sums[place] / Float(rows)
             let mixed = (1 - share) * variances[place] + share * squares[place] / Float(rows)
@@ -114,13 +100,8 @@ struct StandardizedDescent: ~Copyable {
         weights.update(from: standardized.base, count: standardized.count)
         let shift = weights + one * hidden
         for place in 0..<inputs where place != one {
-            let (mean, scale, row) = (means[place], scales[place], weights + place * hidden)
-            var unit = 0
-            while unit < hidden {
-                row[unit] *= scale
-                shift[unit] -= mean * row[unit]
-                unit &+= 1
-            }
+            vectors.routines.pointee.scale_weights(
+                weights + place * hidden, shift, means[place], scales[place], hidden)
         }
     }
 

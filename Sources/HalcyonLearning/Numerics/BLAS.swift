@@ -24,11 +24,14 @@ package struct BLAS {
     private let gemmTransposed: MatrixProduct
     private let gemv: VectorProduct
     private let gemvTransposed: VectorProduct
+    /// The loops over vectors, which are portable with either implementation.
+    package let vectors: VectorKernels
 
     /// Selects the routines of `kernels`.
     ///
     /// - Parameter level: the instruction set of the portable kernels; `nil` for the one in force.
     package init(_ kernels: Kernels, level: String? = nil) {
+        vectors = VectorKernels(level: level)
         switch kernels {
         case .portable:
             let routines = PortableKernels.routines(at: level).pointee
@@ -48,7 +51,7 @@ package struct BLAS {
     ) { gemm(a, b, c, m, n, k) }
 
     /// Computes C := Aᵀ · B, where A is `k` × `m`, B is `k` × `n`, C is `m` × `n`. O(m k n).
-    func multiplyTransposed(
+    package func multiplyTransposed(
         _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, into c: UnsafeMutablePointer<Float>,
         m: Int, n: Int, k: Int
     ) { gemmTransposed(a, b, c, m, n, k) }

@@ -26,6 +26,17 @@ package enum FastMath {
         return Float(bitPattern: power.bitPattern &+ (shifted.bitPattern << 23))
     }
 
+    /// Returns ``exp2(_:)-(Float)`` of four numbers, with the same bits.
+    @inlinable @inline(__always)
+    package static func exp2(_ value: SIMD4<Float>) -> SIMD4<Float> {
+        let bounded = value.replacing(with: 100, where: .!(value .< 100))
+        let shifted = bounded + 12_582_912
+        let rest = bounded - (shifted - 12_582_912)
+        let power = 1 + rest * (0.693_147 + rest * (0.240_227 + rest * 0.055_504))
+        let bits = unsafeBitCast(power, to: SIMD4<UInt32>.self) &+ unsafeBitCast(shifted, to: SIMD4<UInt32>.self) &<< 23
+        return unsafeBitCast(bits, to: SIMD4<Float>.self).replacing(with: 0, where: .!(value .>= -100))
+    }
+
     /// Returns a positive number divided by 2 `times` times; 0 below 2⁻¹²⁶.
     @inlinable @inline(__always)
     package static func halved(_ value: Float, times: UInt32) -> Float {

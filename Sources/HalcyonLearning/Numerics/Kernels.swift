@@ -92,6 +92,13 @@ public enum PortableKernels {
         return routines
     }
 
+    /// Returns the loops over vectors for an instruction set, or for the one in force.
+    static func vectors(at name: String? = nil) -> UnsafePointer<halcyon_vectors> {
+        let number = name.flatMap(number(of:)) ?? Int32(selection.load(ordering: .relaxed))
+        guard let vectors = halcyon_vectors_level(number) else { preconditionFailure("level 0 is always there") }
+        return vectors
+    }
+
     private static let requested: String? = getenv(environmentVariable).map { String(cString: $0) }.flatMap {
         $0.isEmpty ? nil : $0
     }

@@ -29,7 +29,8 @@ struct CandidateSampler: ~Copyable {
         drawnTogether = parameters.candidates
         mostEvictions = parameters.evictions
         self.usesUniformSizes = usesUniformSizes
-        candidates = CandidateSet(limit: min(parameters.candidates * 2, CandidateSet.bound))
+        candidates = CandidateSet(
+            limit: min(parameters.candidates * 2, CandidateSet.bound), vectors: parameters.blas.vectors)
     }
 
     var byteCount: Int { candidates.byteCount }
@@ -113,6 +114,8 @@ struct CandidateSampler: ~Copyable {
         }
         candidates.dropBetterHalf(records: records)
         let count = candidateCount(missRatio: missRatio)
+        var copy = generator
+        history.expectRandomResidents(&copy, count: max(count - candidates.count - count / 8, 0))
         for _ in 0..<count / 8 where !candidates.isFull {
             let slot = nextFromTail(&history)
             if records[Int(slot)].candidate == ObjectRecord.notCandidate { candidates.add(slot, records: records) }
@@ -134,6 +137,8 @@ struct CandidateSampler: ~Copyable {
     ) {
         let records = history.records.base
         let (drawn, scores) = (learner.pointee.drawn.base, learner.pointee.scores.base)
+        var copy = generator
+        history.expectRandomResidents(&copy, count: drawnTogether)
         candidates.dropBest(leaving: candidates.limit - drawnTogether, records: records)
         for index in 0..<drawnTogether {
             let slot = history.randomResident(&generator, excluding: newObject)

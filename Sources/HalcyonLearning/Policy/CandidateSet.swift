@@ -1,3 +1,4 @@
+import CPortableBLAS
 import HalcyonEviction
 
 /// The candidates for eviction with their scores. Finding the lowest score is O(candidates).
@@ -17,7 +18,12 @@ struct CandidateSet: ~Copyable {
     /// The scoring of each score, modulo 256.
     private var scorings = HeapArray<UInt8>(repeating: 0, count: 0)
 
-    init(limit: Int) { self.limit = limit }
+    private let vectors: VectorKernels
+
+    init(limit: Int, vectors: VectorKernels = VectorKernels()) {
+        self.limit = limit
+        self.vectors = vectors
+    }
 
     var byteCount: Int { slots.byteCount + scores.byteCount + scorings.byteCount }
     var isFull: Bool { count == limit }
@@ -124,18 +130,8 @@ struct CandidateSet: ~Copyable {
     /// of the scores; if that is not finite, any candidates are removed.
     mutating func dropBest(leaving most: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         if count <= most { return }
-        let values = scores.base
-        var (low, high) = (values[0], values[0])
-        for place in 1..<count {
-            low = min(low, values[place])
-            high = max(high, values[place])
-        }
-        for _ in 0..<8 {
-            let middle = low + (high - low) / 2
-            var below = 0
-            for place in 0..<count { below &+= values[place] < middle ? 1 : 0 }
-            if below > most { high = middle } else { low = middle }
-        }
+        var (low, high): (Float, Float) = (0, 0)
+        vectors.routines.pointee.bisect(scores.base, count, most, &low, &high)
         drop(from: high, leaving: most, records: records)
         drop(from: low, leaving: most, records: records)
         // A score that is not a number is in neither range, nor is any score if the range is not finite.

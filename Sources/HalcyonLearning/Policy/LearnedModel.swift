@@ -60,7 +60,7 @@ struct Learner: ~Copyable {
     var watch = VictimWatch()
 
     init(_ parameters: LearnedParameters, seed: UInt64) {
-        features = FeatureAssembler(groups: parameters.groups)
+        features = FeatureAssembler(groups: parameters.groups, vectors: parameters.blas.vectors)
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
             rate: Float(parameters.rate), patience: 1_000,

@@ -198,6 +198,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         history.remembersGhost(entry) || (newObject != ObjectRecord.none && history.resident(entry) == newObject)
     }
 
+    public static var expectationSteps: Int { ObjectHistory.expectationSteps }
+
+    @inline(__always)
+    public mutating func expect(_ access: Access, step: Int) { history.expect(access.entry, step: step) }
+
     public mutating func resize(to capacity: Int) {
         labeller.resize(to: capacity)
         recencyGuard.resize(to: capacity)
@@ -253,7 +258,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Starts a request: advances the time, and labels the samples whose label window has passed.
     private mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
-        missRatio += ((isMiss ? 1 : 0) - missRatio) * max(0.001, 1 / Double(100 + now))
+        missRatio += ((isMiss ? 1 : 0) - missRatio) * (now < 900 ? 1 / Double(100 + now) : 0.001)
         second = UInt32(truncatingIfNeeded: access.time / 1_000_000)
         let learner = learner
         learner.pointee.features.userCategory.expect(access)

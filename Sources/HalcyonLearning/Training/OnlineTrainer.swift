@@ -111,8 +111,9 @@ struct OnlineTrainer: ~Copyable {
 
     /// Predicts the fresh samples, compares the predictions with the labels, and takes a step if enough samples arrived.
     private mutating func processGroup() {
+        let vectors = network.vectors
         for index in 0..<freshCount {
-            Feature.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
+            vectors.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
         }
         network.forward(input.base, rows: freshCount, logits: logits.base)
         for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
@@ -159,10 +160,11 @@ struct OnlineTrainer: ~Copyable {
     private mutating func takeStep() {
         let rows = OnlineTrainer.batch
         for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
+        let vectors = network.vectors
         var index = 0
         while index < rows {
             let row = drawn[index]
-            Feature.decode(row, into: input.base + index * Feature.width)
+            vectors.decode(row, into: input.base + index * Feature.width)
             labels[index] = row[Sample.outcome] & 1 == 1 ? 1 : 0
             index &+= 1
         }

@@ -24,6 +24,8 @@ struct SampleLabeller: ~Copyable {
     /// The objects that were inserted so far, and their size: the cache's residents are estimated from their mean size.
     private var insertions = 0.0
     private var insertedSize = 0.0
+    /// The estimate of the residents; changes with an insertion and the capacity only.
+    private var residents = 0.0
     /// The samples that are still to be taken, with a fraction.
     private var credit = 0.0
     /// The samples that the sampling rate asked for and the bound had no room for.
@@ -56,6 +58,7 @@ struct SampleLabeller: ~Copyable {
         insertedSize = unpacker.read()
         credit = unpacker.read()
         samplesNotTaken = unpacker.read()
+        estimateResidents()
     }
 
     /// Whether samples are taken: not before the cache has filled a quarter of its capacity once.
@@ -65,7 +68,6 @@ struct SampleLabeller: ~Copyable {
     @inline(__always)
     mutating func begin(_ now: Int, missRatio: Double) {
         let learner = learner
-        let residents = insertions > 0 ? capacity * insertions / max(insertedSize, 1) : 0
         window = learner.pointee.labelWindow.requests(
             residents: residents, missRatio: missRatio, usesUniformSizes: usesUniformSizes)
         while let due = pending.popDue(now: now, window: window) {
@@ -108,6 +110,13 @@ struct SampleLabeller: ~Copyable {
             let slot = takesAccessed ? accessed : history.randomResident(&generator, excluding: newObject)
             if slot != ObjectRecord.none { take(slot, of: history.records.base, at: instant) }
         }
+        if credit + min(wanted, fitting) >= 1 {
+            // The next request takes a sample: most likely of this resident.
+            var generator = generator
+            if !includesAccessed || generator.next(below: 3) != 0 {
+                history.expectRandomResidents(&generator, count: 1)
+            }
+        }
     }
 
     /// Takes a sample of one object, unless too many samples wait for their label.
@@ -133,13 +142,22 @@ struct SampleLabeller: ~Copyable {
     mutating func countInsertion(size: Int) {
         insertedSize += Double(max(size, 0))
         insertions += 1
+        estimateResidents()
+    }
+
+    @inline(__always)
+    private mutating func estimateResidents() {
+        residents = insertions > 0 ? capacity * insertions / max(insertedSize, 1) : 0
     }
 
     /// Returns whether a sample waits for its label.
     func isWaiting(_ number: UInt32) -> Bool { pending.isWaiting(number) }
 
     /// Changes the capacity of the cache.
-    mutating func resize(to capacity: Int) { self.capacity = Double(max(capacity, 0)) }
+    mutating func resize(to capacity: Int) {
+        self.capacity = Double(max(capacity, 0))
+        estimateResidents()
+    }
 }
 
 /// The features of an object at one instant, with the scores of the heuristics: 42 bytes.

@@ -25,6 +25,8 @@ struct NextVisitModel {
     private var belowSquares = [Units](repeating: .one, count: inputs)
     private var aboveSquares = Units.one
     private(set) var examples = 0
+    /// Always the portable kernels: predictions do not depend on the processor.
+    private let blas = BLAS(.portable)
 
     init(seed: UInt64) {
         var generator = SplitMix64(seed: seed)
@@ -66,9 +68,25 @@ struct NextVisitModel {
     /// Whether enough examples were learned for predictions to be used.
     var isReady: Bool { examples >= Self.enough }
 
-    /// Returns the probability for inputs that begin at `first`.
-    @inline(__always)
-    func probability(_ first: UnsafePointer<Float>) -> Float { forward(first).probability }
+    /// Writes the probabilities for `count` objects, of which ``VisitInputColumns`` has the inputs. They have the bits that
+    /// ``learn(_:isRequested:)`` predicts with, because a product of matrices adds in the same order.
+    func predict(_ columns: UnsafePointer<Float>, count: Int, into probabilities: inout [Float]) {
+        let (rows, length) = (Self.hidden + 1, VisitInputColumns.length)
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: rows * (Self.inputs + length)) { memory in
+            guard let weights = memory.baseAddress else { return }
+            let sums = weights + rows * Self.inputs
+            for input in 0..<Self.inputs {
+                weights[input * rows] = linear[input]
+                for unit in 0..<Self.hidden { weights[input * rows + 1 + unit] = below[input][unit] }
+            }
+            blas.multiplyTransposed(weights, columns, into: sums, m: rows, n: length, k: Self.inputs)
+            for unit in 0..<Self.hidden {
+                let (from, factor) = (sums + (1 + unit) * length, above[unit])
+                for column in 0..<length { sums[column] += (from[column] < 0 ? 0 : from[column]) * factor }
+            }
+            for column in 0..<count { probabilities[column] = FastMath.sigmoid(max(-15, min(15, sums[column]))) }
+        }
+    }
 
     @inline(__always)
     private func forward(_ first: UnsafePointer<Float>) -> (probability: Float, units: Units) {

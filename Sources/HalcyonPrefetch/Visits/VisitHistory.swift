@@ -1,4 +1,3 @@
-import CProcessor
 import HalcyonEviction
 import HalcyonLearning
 
@@ -69,7 +68,7 @@ struct VisitObject: BitwiseCopyable {
 
 /// The statistics of visits behind the inputs of ``NextVisitModel``.
 struct VisitHistory {
-    private static let microsecondsPerDay: Float = 86_400e6
+    static let microsecondsPerDay: Float = 86_400e6
     static let ownHalfLives = SIMD3<Float>(14, 60, 240)
     static let commonHalfLives = SIMD2<Float>(3, 21)
 
@@ -92,15 +91,6 @@ struct VisitHistory {
         guard access.categories > 0, access.categories < BaselineBounds.categories else { return }
         while sets.count <= Int(access.categories) { sets.append(VisitObject()) }
         Self.count(&sets[Int(access.categories)], at: access.time, isReturn: isReturn)
-    }
-
-    /// Reads the statistics of an object into the processor's cache.
-    @inline(__always)
-    func prefetchIntoCPUCache(_ object: UInt32) {
-        objects.withUnsafeBytes { objects in
-            guard let first = objects.baseAddress else { return }
-            halcyon_prefetch(first + Int(object) * MemoryLayout<VisitObject>.stride)
-        }
     }
 
     private static func count(_ what: inout VisitObject, at time: Int64, isReturn: Bool) {
@@ -134,61 +124,5 @@ struct VisitHistory {
             time: time, visit: user.visit, expectedShare: max(user.size, 1) / (Self.popularity(total, at: time) + 1),
             size: FastMath.log2(max(user.size, 1)) * 0.3, returning: user.returning, categories: user.categories,
             categoryTotal: max(user.categoryTotal, 1))
-    }
-
-    /// Writes the inputs for an object.
-    @inline(__always)
-    func describe(_ item: VisitItem, at moment: Moment, into first: UnsafeMutablePointer<Float>) {
-        let time = moment.time
-        let object = objects[Int(item.object)]
-        let isOwn: Float = item.visits > 0 ? 1 : 0
-        let age = Self.days(from: item.lastTime, to: time)
-        let expected = Self.popularity(object, at: time) * moment.expectedShare
-        let returns = (object.returns + 1) / (object.visits + 5)
-        first[0] = 1
-        first[1] = isOwn
-        first[2] = FastMath.log2(expected.x + 1e-4) * 0.2
-        first[3] = FastMath.log2(expected.y + 1e-4) * 0.2
-        first[4] = isOwn * first[3]
-        first[5] = FastMath.log2(returns)
-        first[6] = moment.size
-        first[7] = moment.returning
-        first[8] = isOwn * first[5]
-        var share: Float = 0
-        var categoryReturns: Float = 0
-        if object.set > 0 {
-            for category in moment.categories where category.set == object.set {
-                share = category.count / moment.categoryTotal
-            }
-            if Int(object.set) < sets.count {
-                let set = sets[Int(object.set)]
-                categoryReturns = FastMath.log2((set.returns + 1) / (set.visits + 5)) + 2
-            }
-            share = FastMath.log2(share + 0.01) * 0.3
-        }
-        first[9] = share
-        first[10] = categoryReturns
-        first[11] = FastMath.log2(1 + Self.days(from: object.firstTime, to: time)) * 0.2
-        for input in 12..<NextVisitModel.inputs { first[input] = 0 }
-        guard item.visits > 0 else { return }
-        let decayed = SIMD3<Float>(
-            item.counts.x * FastMath.exp2(-age / Self.ownHalfLives.x),
-            item.counts.y * FastMath.exp2(-age / Self.ownHalfLives.y),
-            item.counts.z * FastMath.exp2(-age / Self.ownHalfLives.z))
-        let since = Float(moment.visit - item.lastVisit)
-        first[12] = FastMath.log2(Float(item.visits)) * 0.5
-        first[13] = Float(item.visits) / Float(moment.visit - item.firstVisit + 1)
-        first[14] = FastMath.log2(decayed.x + 0.05) * 0.3
-        first[15] = FastMath.log2(decayed.y + 0.05) * 0.3
-        first[16] = FastMath.log2(decayed.z + 0.05) * 0.3
-        first[17] = 1 / (1 + since)
-        first[18] = FastMath.log2(1 + since) * 0.3
-        first[19] = FastMath.log2(1 + age) * 0.2
-        if item.visits > 1 {
-            let gap = Self.days(from: item.firstTime, to: item.lastTime) / Float(item.visits - 1)
-            let ratio = max(-4, min(4, FastMath.log2((age + 0.05) / (gap + 0.05))))
-            first[20] = ratio * 0.3
-            first[21] = ratio * ratio * 0.1
-        }
     }
 }

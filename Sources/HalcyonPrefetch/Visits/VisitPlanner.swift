@@ -48,15 +48,13 @@ public final class VisitPlanner: PrefetchPolicy {
     private var generator: SplitMix64
     private var popular: [UInt32] = []
     private var isPopular: Set<UInt32> = []
-    private var inputs = [Float](repeating: 0, count: NextVisitModel.inputs)
+    private var columns = VisitInputColumns()
+    private var probabilities = [Float](repeating: 0, count: VisitInputColumns.length)
     /// The number of the last plan that listed each object, and of the last plan.
     private var listedIn: [UInt32] = []
     private var planNumber: UInt32 = 0
     private var candidates: [Scored] = []
     private var residents: [Scored] = []
-    /// How many objects ahead their statistics are read into the processor's cache.
-    private static let lookahead = 8
-
     /// An object that a plan has scored, and its place among those of the plan.
     private struct Scored: BitwiseCopyable {
         var probability: Float
@@ -244,7 +242,7 @@ public final class VisitPlanner: PrefetchPolicy {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         let (visit, requests) = (users[slot].visit, users[slot].requests)
-        let share = rest.share(after: Int(requests))
+        let (share, repeats) = (rest.share(after: Int(requests)), repeats)
         var least: (value: Float, object: UInt32)?
         for item in users[slot].items {
             let value =
@@ -295,21 +293,30 @@ public final class VisitPlanner: PrefetchPolicy {
         residents.removeAll(keepingCapacity: true)
         // Local copies: each access to a property of a class is checked for exclusivity.
         let (history, model) = (self.history, self.model)
-        var inputs: [Float] = []
-        swap(&inputs, &self.inputs)
-        defer { swap(&inputs, &self.inputs) }
+        var (candidates, residents, probabilities): ([Scored], [Scored], [Float]) = ([], [], [])
+        swap(&candidates, &self.candidates)
+        swap(&residents, &self.residents)
+        swap(&probabilities, &self.probabilities)
+        defer {
+            swap(&candidates, &self.candidates)
+            swap(&residents, &self.residents)
+            swap(&probabilities, &self.probabilities)
+        }
+        columns.begin(scene, sets: history.sets.count)
         for place in items.indices {
-            let ahead = place + Self.lookahead
-            if ahead < items.count { history.prefetchIntoCPUCache(items[ahead].object) }
-            let probability = inputs.withUnsafeMutableBufferPointer { inputs -> Float in
-                guard let first = inputs.baseAddress else { return 0 }
-                history.describe(items[place], at: scene, into: first)
-                return model.probability(first)
+            let column = place % VisitInputColumns.length
+            if column == 0 {
+                let count = min(VisitInputColumns.length, items.count - place)
+                items.withUnsafeBufferPointer { items in
+                    guard let first = items.baseAddress else { return }
+                    columns.describe(first + place, count: count, known: items.count - place, of: history, at: scene)
+                }
+                model.predict(columns.matrix, count: count, into: &probabilities)
             }
-            let object = items[place].object
+            let (probability, object) = (probabilities[column], items[place].object)
             if isOver || place >= ownCount { items[place].probability = probability }
             if isOver, Float(generator.next() >> 40) * 0x1p-24 < wanted {
-                users[slot].examples.append(contentsOf: inputs)
+                columns.append(column, to: &users[slot].examples)
                 users[slot].exampleObjects.append(object)
             }
             if outlook.isResident(object) {
@@ -318,6 +325,7 @@ public final class VisitPlanner: PrefetchPolicy {
                 candidates.append(Scored(probability: probability, object: object, place: place))
             }
         }
+        columns.end(scene)
         let popular = Array(items[ownCount...])
         items.removeSubrange(ownCount...)
         defer { swap(&items, &users[slot].items) }
@@ -356,9 +364,12 @@ public final class VisitPlanner: PrefetchPolicy {
         if listedIn.count < history.objects.count {
             listedIn.append(contentsOf: repeatElement(0, count: history.objects.count - listedIn.count))
         }
-        for item in items where Int(item.object) < listedIn.count { listedIn[Int(item.object)] = planNumber }
-        for object in popular.prefix(Self.popularBound) where listedIn[Int(object)] != planNumber {
-            items.append(VisitItem(object: object))
+        let planNumber = planNumber
+        listedIn.withUnsafeMutableBufferPointer { listedIn in
+            for item in items where Int(item.object) < listedIn.count { listedIn[Int(item.object)] = planNumber }
+            for object in popular.prefix(Self.popularBound) where listedIn[Int(object)] != planNumber {
+                items.append(VisitItem(object: object))
+            }
         }
     }
 
@@ -382,7 +393,7 @@ public final class VisitPlanner: PrefetchPolicy {
     }
 
     public var metadataBytes: Int {
-        withinVisits.metadataBytes + listedIn.capacity * 4
+        withinVisits.metadataBytes + listedIn.capacity * 4 + columns.byteCount
             + users.reduce(history.objects.capacity * MemoryLayout<VisitObject>.stride) {
                 $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
                     + $1.examples.capacity * 4

@@ -70,7 +70,7 @@ struct FeatureScalesTests {
         var encoded = decoded
         for numbers in Self.rows(500) {
             scales.pack(numbers, into: &packed)
-            Feature.decode(packed, into: &decoded)
+            VectorKernels().decode(packed, into: &decoded)
             scales.encode(numbers, into: &encoded)
             #expect(encoded == decoded)
             #expect(encoded[Feature.one] == 1)

@@ -1,3 +1,5 @@
+import CProcessor
+
 /// A table that numbers distinct names densely from 0, in order of first occurrence.
 ///
 /// The table uses open addressing with linear probing, 16 bytes a slot, and is at most three quarters full: 22 to 43
@@ -24,6 +26,10 @@ struct KeyTable: Sendable {
 
     /// The number of distinct names that is too many: 2³² − 1, because the last number means no name.
     static let tooMany = Int(UInt32.max)
+    /// How many rows ahead the slot of a key is loaded into the processor's cache, if the table has more than
+    /// ``nearSlots``, which are in it anyway.
+    private static let lookahead = 16
+    private static let nearSlots = 1 << 14
     /// ``tooMany``, or less in tests.
     private let tooMany: Int
 
@@ -77,12 +83,17 @@ struct KeyTable: Sendable {
         let kinds = tokens.kinds
         let mask = slots.count - 1
         let end = rows.upperBound
+        let expectedEnd = slots.count > KeyTable.nearSlots ? end - KeyTable.lookahead : 0
         var row = rows.lowerBound
         slots.withUnsafeMutableBufferPointer { buffer in
             guard let table = buffer.baseAddress else { return }
             while row < end, known < limit {
                 let word = bits[row]
                 let kind = kinds[row]
+                if row < expectedEnd, kinds[row + KeyTable.lookahead] == TokenColumn.Kind.number {
+                    let next = mix(bits[row + KeyTable.lookahead], 0x9e37_79b9_7f4a_7c15)
+                    halcyon_prefetch(table + (Int(truncatingIfNeeded: next) & mask))
+                }
                 if kind == TokenColumn.Kind.number {
                     var index = Int(truncatingIfNeeded: mix(word, 0x9e37_79b9_7f4a_7c15)) & mask
                     while true {
