@@ -99,7 +99,7 @@ public struct LRB: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         self.parameters = parameters
         trainer = BoostingObjective.trainer(parameters.trainer)
-        treeParameters = TreeParameters(trees: parameters.trees, leaves: parameters.leaves, seed: context.seed)
+        treeParameters = TreeParameters(trees: parameters.trees, leaves: parameters.leaves)
         residents = DensePool(capacity: context.entries)
         evicted = DensePool(capacity: context.entries)
         links = LinkArena(capacity: context.entries)

@@ -86,8 +86,8 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     /// The candidates with the predicted distances, from the time of the last training on.
     private var candidates: CandidateHeap
     private var chosen: [EntryID] = []
-    /// The new objects that are not candidates yet, from `firstNew` on, and their size.
-    private var newObjects: [EntryID] = []
+    /// The new objects that are not candidates yet, from `firstNew` on, with their first requests, and their size.
+    private var newObjects: [(entry: EntryID, firstRequest: UInt32)] = []
     private var firstNew = 0
     private var newSize = 0
     /// The evictions until the next step.
@@ -102,7 +102,7 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     public init(_ parameters: Parameters, context: PolicyContext) {
         self.parameters = parameters
         trainer = BoostingObjective.trainer(parameters.trainer)
-        treeParameters = TreeParameters(trees: parameters.trees, leaves: parameters.leaves, seed: context.seed)
+        treeParameters = TreeParameters(trees: parameters.trees, leaves: parameters.leaves)
         residents = DensePool(capacity: context.entries)
         evicted = DensePool(capacity: context.entries)
         links = LinkArena(capacity: context.entries)
@@ -151,7 +151,7 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func insert(_ access: Access) {
-        var record = ThreeLRecord(size: access.size, lastRequest: now)
+        var record = ThreeLRecord(size: access.size, firstRequest: now)
         if evicted.place(of: access.entry) != nil {
             record = evicted[access.entry]
             record.size = access.size
@@ -163,7 +163,7 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
         if next == .none { next = access.entry }
         used += access.size
         if trees != nil {
-            newObjects.append(access.entry)
+            newObjects.append((access.entry, record.firstRequest))
             newSize += access.size
         }
     }
@@ -175,7 +175,7 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
         residents.metadataBytes + evicted.metadataBytes + candidates.metadataBytes
             + MetadataBytes(
                 fixed: batch.byteCount, perNumber: links.byteCount,
-                perResident: evictions.byteCount + newObjects.capacity * MemoryLayout<EntryID>.stride)
+                perResident: evictions.byteCount + newObjects.capacity * 8)
     }
     public var metrics: [PolicyMetric] {
         [PolicyMetric("trainings", Double(trainings)), PolicyMetric("known_evicted", Double(evicted.count))]
@@ -295,12 +295,12 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     private mutating func chooseNewObjects() {
         let most = Int(Double(scan.step) * 1.5)
         while newSize > used * scan.reservedPercent / 100, chosen.count < most, firstNew < newObjects.count {
-            let entry = newObjects[firstNew]
+            let (entry, firstRequest) = newObjects[firstNew]
             firstNew += 1
-            if residents.place(of: entry) != nil {
+            if residents.place(of: entry) != nil, residents[entry].firstRequest == firstRequest {
                 newSize -= residents[entry].size
                 chosen.append(entry)
-            } else if evicted.place(of: entry) != nil {
+            } else if evicted.place(of: entry) != nil, evicted[entry].firstRequest == firstRequest {
                 newSize -= evicted[entry].size
             }
         }

@@ -9,6 +9,8 @@ struct ThreeLRecord: BitwiseCopyable {
 
     var size: Int
     var lastRequest: UInt32
+    /// The time of the first request, which tells objects apart that had the same number one after the other.
+    let firstRequest: UInt32
     var frequency: UInt16 = 1
     /// The distances between the last four requests, the newest first; 0 where there is none.
     var distances: (UInt32, UInt32, UInt32) = (0, 0, 0)
@@ -17,7 +19,11 @@ struct ThreeLRecord: BitwiseCopyable {
     /// The place in the ring of evicted entries; undefined for residents.
     var place: UInt32 = 0
 
-    init(size: Int, lastRequest: UInt32) { (self.size, self.lastRequest) = (size, lastRequest) }
+    init(size: Int, firstRequest: UInt32) {
+        self.size = size
+        self.firstRequest = firstRequest
+        lastRequest = firstRequest
+    }
 
     /// Adds a request.
     mutating func request(at now: UInt32) {

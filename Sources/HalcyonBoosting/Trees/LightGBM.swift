@@ -120,12 +120,13 @@ public struct LightGBM: TreeTrainer {
         }
     }
 
-    /// LightGBM's parameters: those of both papers' code, one thread, and no message on standard output.
+    /// LightGBM's parameters: those of both papers' code, one thread, and no message on standard output. The choice of
+    /// features and rows for each tree has LightGBM's own seeds, as there: policies differ by what they sample.
     static func text(_ parameters: TreeParameters) -> String {
         """
         boosting=gbdt objective=regression num_iterations=\(parameters.trees) num_leaves=\(parameters.leaves) \
         num_threads=1 feature_fraction=0.8 bagging_freq=5 bagging_fraction=0.8 learning_rate=0.1 verbosity=-1 \
-        force_row_wise=true deterministic=true seed=\(parameters.seed & 0x7fff_ffff)
+        force_row_wise=true deterministic=true
         """
     }
 

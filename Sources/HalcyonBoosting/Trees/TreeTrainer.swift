@@ -35,20 +35,17 @@ public struct TrainingSet: Sendable {
     }
 }
 
-/// The size of the trees and what their random choices depend on. All else is as both papers have it.
+/// The size of the trees. All else is as both papers' code has it.
 public struct TreeParameters: Sendable, Equatable {
     /// The number of trees.
     public var trees: Int
     /// The most leaves of a tree.
     public var leaves: Int
-    /// The seed of the choice of features and rows for each tree.
-    public var seed: UInt64
 
     /// Parameters of trees.
-    public init(trees: Int, leaves: Int, seed: UInt64) {
+    public init(trees: Int, leaves: Int) {
         self.trees = trees
         self.leaves = leaves
-        self.seed = seed
     }
 }
 
