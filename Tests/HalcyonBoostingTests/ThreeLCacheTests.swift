@@ -23,7 +23,8 @@ struct ThreeLCacheTests {
 
     @Test("The ring of evictions keeps order and empty places, beside a plain array")
     func ring() {
-        var (ring, generator) = (EvictionRing(), SplitMix64(seed: 1))
+        var ring = EvictionRing()
+        var generator = SplitMix64(seed: 1)
         var plain: [(number: UInt32, entry: EntryID)] = []
         for step in 0..<20_000 {
             switch generator.next(below: step < 9_000 ? 5 : 9) {
@@ -44,7 +45,8 @@ struct ThreeLCacheTests {
 
     @Test("The heap gives the farthest valid prediction, beside a plain dictionary")
     func heap() {
-        var (heap, generator) = (CandidateHeap(capacity: 0), SplitMix64(seed: 2))
+        var heap = CandidateHeap(capacity: 0)
+        var generator = SplitMix64(seed: 2)
         var plain: [EntryID: Float] = [:]
         var pops = 0
         for step in 0..<20_000 {

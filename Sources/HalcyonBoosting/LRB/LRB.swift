@@ -61,8 +61,9 @@ public struct LRB: ~Copyable, CataloguedPolicy {
         source: "Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching, NSDI 2020",
         traits: [.usesSizes, .isRandomised])
 
-    /// What is known of an object within the window.
-    private struct Record: BitwiseCopyable {
+    /// What is known of an object within the window. Not private, because Swift 6.3 then emits invalid code
+    /// for tests of this noncopyable type.
+    struct Record: BitwiseCopyable {
         var size: Int
         var lastRequest: UInt32
         /// Its history, or `UInt32.max` before its second request.
@@ -214,8 +215,9 @@ public struct LRB: ~Copyable, CataloguedPolicy {
 
     /// Samples one of the known objects.
     private mutating func drawSample() {
-        guard samples else { return }
-        let place = generator.next(below: residents.count + evicted.count)
+        let known = residents.count + evicted.count
+        guard samples, known > 0 else { return }
+        let place = generator.next(below: known)
         if place < residents.count {
             let member = residents[place]
             var record = member.payload

@@ -4,7 +4,9 @@ import HalcyonEviction
 ///
 /// Every operation is O(1). Bytes a sample: 8.
 struct PendingSamples: ~Copyable {
-    private struct Node: BitwiseCopyable {
+    /// A sample in the list of its object, or a free place. Not private, because Swift 6.3 then emits invalid code
+    /// for tests of this noncopyable type.
+    struct Node: BitwiseCopyable {
         var time: UInt32
         var next: UInt32
     }

@@ -8,7 +8,9 @@ import HalcyonEviction
 ///
 /// An insertion and a removal of the top are O(log predictions), a withdrawal is O(1). Bytes: 8 a prediction, 4 a number.
 struct CandidateHeap: ~Copyable {
-    private struct Node: BitwiseCopyable {
+    /// A prediction. Not private, because Swift 6.3 then emits invalid code
+    /// for tests of this noncopyable type.
+    struct Node: BitwiseCopyable {
         var distance: Float
         var entry: EntryID
     }

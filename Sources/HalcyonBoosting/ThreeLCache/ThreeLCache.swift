@@ -192,7 +192,7 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
 
     /// Samples a known object and forgets the oldest one of a full history.
     private mutating func endRequest() {
-        if samples { drawSample() }
+        drawSample()
         guard evictions.count >= residents.count * (window.factor - 1) + 2 else { return }
         window.isFull = true
         let oldest = evictions.removeFirst()
@@ -229,7 +229,9 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
 
     /// Samples an object of the cache or of the history, unless it has a sample. An empty place of the history is no object.
     private mutating func drawSample() {
-        let place = generator.next(below: residents.count + evictions.count)
+        let known = residents.count + evictions.count
+        guard samples, known > 0 else { return }
+        let place = generator.next(below: known)
         if place < residents.count {
             let member = residents[place]
             if member.payload.sample == 0 {
