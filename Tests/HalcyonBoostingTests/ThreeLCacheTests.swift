@@ -159,4 +159,55 @@ struct ThreeLCacheTests {
             #expect(Array(row.row[1...3]) == (1...3).map { $0 < requests ? 1 : 0 })
         }
     }
+
+    /// Object i is requested at time i alone, and evicted at time i + 1. Three evicted objects are known beside one
+    /// resident, so that object i is forgotten at time i + 4: a wait of 4. After the first training, 4 is added to it.
+    @Test("Worked: an object that is forgotten has a label of its wait and the longest wait before", arguments: 1...10)
+    func forgotten(seed: UInt64) {
+        let trainer = AgeTrainer()
+        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.batch = 30 }
+        let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
+        for time in 0..<2_000 { _ = cache.access(Access(entry: EntryID(time), requestNumber: time)) }
+        for (index, set) in trainer.sets.enumerated() {
+            for row in set.rows {
+                #expect((1...4).contains(row.row[0]) && Array(row.row[1...]) == [0, 0, 0, 1, 1])
+                #expect(row.label == Float(log1p(index == 0 ? 4.0 : 8)))
+            }
+        }
+        #expect(Set(trainer.sets.flatMap(\.rows).map { $0.row[0] }) == [1, 2, 3, 4])
+        // Some 68 % of the objects are sampled; a quarter of 2,000 × 68 % fills 11 batches, and all of them would fill 45.
+        #expect((6...18).contains(trainer.sets.count))
+    }
+
+    /// With one object more than fits, none is forgotten. Until the first training every sample is used.
+    @Test("The features and labels of samples follow from the sequence", arguments: 1...6)
+    func rows(seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
+        let sequence = (0..<4_000).map { _ in EntryID(generator.next(below: 21)) }
+        let trainer = AgeTrainer()
+        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.batch = 600 }
+        let cache = policy.makeCache(PolicyContext(capacity: 20, seed: seed))
+        for (number, entry) in sequence.enumerated() { _ = cache.access(Access(entry: entry, requestNumber: number)) }
+
+        var times: [[Double]: Int] = [:]
+        var requests: [EntryID: [Int]] = [:]
+        for (number, entry) in sequence.enumerated() { requests[entry, default: []].append(number) }
+        for numbers in requests.values {
+            for (index, next) in numbers.enumerated().dropFirst() {
+                let last = numbers[index - 1]
+                let distances = (1...3).map { $0 < index ? Double(numbers[index - $0] - numbers[index - $0 - 1]) : 0 }
+                for time in last..<next {
+                    let label = Double(Float(log1p(Double(next - time))))
+                    times[[Double(time - last)] + distances + [1, Double(index), label], default: 0] += 1
+                }
+            }
+        }
+        let rows = try #require(trainer.sets.first).rows
+        var unknown = 0
+        for row in rows {
+            let key = row.row + [Double(row.label)]
+            if times[key, default: 0] == 0 { unknown += 1 } else { times[key, default: 0] -= 1 }
+        }
+        #expect(unknown == 0 && rows.count == 600, "\(unknown) of \(rows.count) rows")
+    }
 }
