@@ -12,9 +12,9 @@ import HalcyonSupport
 ///   logarithm of the distance to the next request of its object. Without a request in the window, an evicted object
 ///   takes twice the window, and a resident that is evicted then takes its age and the window.
 /// - Training: `batch` labelled samples train a new model, which replaces the last one.
-/// - Eviction: if the resident with the oldest last request is outside the window, it is the victim; this is also the rule
-///   before the first model, so that the policy decides as `lru` until then. Otherwise `sample` residents are drawn. With
-///   the objective `object-miss-ratio`, predictions are multiplied by sizes.
+/// - Eviction: if the resident with the oldest last request is outside the window, it is the victim. Before the first
+///   model, it always is: the policy decides as `lru`. Otherwise `sample` residents are drawn. With the objective
+///   `object-miss-ratio`, predictions are multiplied by sizes.
 ///
 /// The rules and defaults are those of the authors' code in libCacheSim 0.3.5. It has one window for every cache, which is
 /// longer than most public traces; the paper chooses the window for a cache. On a trace that is shorter than

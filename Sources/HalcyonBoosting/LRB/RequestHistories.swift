@@ -65,8 +65,10 @@ struct RequestHistories: ~Copyable {
     /// Ends a history. Another object may take its place.
     mutating func release(_ history: UInt32) { released.append(history) }
 
-    /// Writes the features of an object: its age, the distances from the newest to the oldest (0 where there is none), its
-    /// size, the number of distances within the window, and the counters decayed by the age.
+    /// Writes the features of an object.
+    ///
+    /// They are its age, and the distances from the newest to the oldest, 0 where there is none. Its size, the number of
+    /// distances within the window, and the counters decayed by the age follow.
     ///
     /// - Parameters:
     ///   - row: ``features`` values.

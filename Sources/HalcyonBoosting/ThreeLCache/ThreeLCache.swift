@@ -5,9 +5,9 @@ import HalcyonSupport
 /// predictions: two for each eviction.
 ///
 /// - Training data: from the first eviction on, each request samples one known object, at most once until its next
-///   request. A sample is labelled with the logarithm of the distance to that request, or, when the object is
-///   forgotten, of the time since its last request and the longest such time before the last training. From the first
-///   model on, a quarter of the labelled samples is used. `batch` of them train a new model.
+///   request. The label of a sample is the logarithm of the distance to that request. If the object is forgotten
+///   before, it is the logarithm of a sum: the time since its last request, and the longest such time before the last
+///   training. From the first model on, a quarter of the samples is used. `batch` of them train a new model.
 /// - History: evicted objects are known while they are among the last ones evicted. Their number is a multiple of the
 ///   residents, from 1 to 5, which grows while more than 1 % further requests would be found in the history.
 /// - Candidates: a scan of the residents in the order of their last requests (`CandidateScan`), and the oldest new

@@ -72,8 +72,8 @@ extension BoostedTrees {
     /// Reads a model in LightGBM's text format, version 3 or 4.
     ///
     /// - Parameter features: the number of features of a row.
-    /// - Throws: ``Malformed`` for a text that is not such a model, and for trees with categorical splits, with
-    ///   another treatment of missing values, or with a feature or child that does not exist.
+    /// - Throws: ``Malformed`` for a text that is not such a model. That includes categorical splits, splits of missing
+    ///   values, and features or children that do not exist.
     init(text: String, features: Int) throws(Malformed) {
         self.init()
         // A value has one line `name=numbers`. Trees begin with `Tree=number`; the last one ends with `end of trees`.

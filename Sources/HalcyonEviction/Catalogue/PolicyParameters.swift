@@ -11,8 +11,9 @@ public protocol PolicyParameters: Sendable {
     init()
     /// The name, range and meaning of each value.
     static var table: [Parameter<Self>] { get }
-    /// One sentence that says why a policy cannot run with these values, such as values that exclude each other, or
-    /// something missing on this machine; `nil`, the default, if it can.
+    /// One sentence that says why a policy cannot run with these values; `nil`, the default, if it can.
+    ///
+    /// Some values exclude each other, and some policies need a library that this machine lacks.
     var conflict: String? { get }
     /// Resets values that were not set by hand and conflict with values that were.
     ///
