@@ -22,7 +22,7 @@ import HalcyonSupport
 /// means that traces with fewer re-requests never train.
 ///
 /// A hit and an insertion are O(1) apart from trainings, an eviction is O(`sample` × `trees`). Bytes: 356 a row of
-/// `batch`, 4 a request of the window, 12 a number, 36 an object in the window, 174 more with its second request.
+/// `batch`, 4 a request of the window, 16 a number, 32 an object in the window, 166 more with its second request.
 public struct LRB: ~Copyable, CataloguedPolicy {
     /// The parameters of the policy.
     public struct Parameters: PolicyParameters {

@@ -6,7 +6,7 @@ import HalcyonEviction
 /// - Ten exponentially decayed counters: counter i is multiplied by 2^(-⌊distance / 2^(10 + i)⌋) and increased by 1 at
 ///   each request. The paper divides by 2^(9 + i) with i from 1 and does not round; we follow the authors' code.
 ///
-/// Every operation is O(1). Bytes a history: 174, and 4 a history that was released.
+/// Every operation is O(1). Bytes a history: 166, and 4 a history that was released.
 struct RequestHistories: ~Copyable {
     /// The most distances of a history.
     static let distances = 31

@@ -19,7 +19,7 @@ import HalcyonSupport
 /// fewer re-requests never train.
 ///
 /// A hit and an insertion are O(log candidates) apart from trainings, an eviction is O(`trees`) amortised. Bytes: 52 a row
-/// of `batch`, 16 a number, 48 a resident and an object of the history.
+/// of `batch`, 20 a number, 48 a resident and an object of the history.
 public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     /// The parameters of the policy.
     public struct Parameters: PolicyParameters {

@@ -3,7 +3,7 @@
 /// The trees are read once from LightGBM's text format and evaluated here. A call of LightGBM for some dozens of rows
 /// takes longer than the evaluation itself, because each call parses its parameters. Tests compare both, bit for bit.
 ///
-/// A prediction is O(trees × depth). Bytes: 24 a leaf.
+/// A prediction is O(trees × depth). Bytes: 32 a leaf.
 public struct BoostedTrees: Sendable {
     /// An inner node. A negative child is a leaf: `~child` is its index in ``leaves``.
     struct Node {
