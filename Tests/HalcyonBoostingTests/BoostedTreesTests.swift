@@ -44,6 +44,11 @@ struct BoostedTreesTests {
             #expect(trees.predict(row) == expected, "\(row)")
         }
         #expect(BoostedTrees().predict([1]) == 0)
+        // Several rows at once: four, and the rest one by one.
+        let rows: [Double] = [-1, 2.5, -0.5, 2.5, -1, 2.6, 0, 0, -9, -9, 4, 4]
+        var sums = [Double](repeating: 7, count: 6)
+        trees.predict(rows, count: 6, features: 2, into: &sums)
+        #expect(sums == [10.25, 20.25, 30.25, 20.25, 10.25, 30.25])
     }
 
     @Test(
@@ -58,6 +63,7 @@ struct BoostedTreesTests {
             ("split_feature=1 0", "split_feature=2 0", "does not exist"),
             ("left_child=1 -1", "left_child=2 -1", "does not exist"),
             ("right_child=-3 -2", "right_child=-4 -2", "does not exist"),
+            ("right_child=-3 -2", "right_child=-3 1", "does not exist"),
         ])
     func malformed(part: String, replacement: String, sentence: String) throws {
         let text = Self.text.replacing(part, with: replacement)
@@ -92,6 +98,9 @@ struct BoostedTreesTests {
         }
         #expect(trees.count == 20)
         #expect(own == library.trainedPredictions(set, parameters))
+        var together = [Double](repeating: 0, count: set.count)
+        trees.predict(set.values, count: set.count, features: 5, into: &together)
+        #expect(own == together)
         #expect(Set(own).count > 100)
         let again = library.train(set, parameters)
         #expect(again.predict(Array(set.values.prefix(5))) == own[0])

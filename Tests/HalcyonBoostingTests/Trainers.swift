@@ -17,7 +17,7 @@ final class AgeTrainer: TreeTrainer {
         var trees = BoostedTrees()
         for power in 0..<12 {
             trees.add(
-                splits: [BoostedTrees.Node(threshold: Double(1 << power), feature: 0, children: (~0, ~1))],
+                splits: [BoostedTrees.Split(threshold: Double(1 << power), feature: 0, children: (~0, ~1))],
                 values: [0, 0.5])
         }
         return trees

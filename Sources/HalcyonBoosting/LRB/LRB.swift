@@ -86,6 +86,10 @@ public struct LRB: ~Copyable, CataloguedPolicy {
     private var pending = PendingSamples()
     private var batch = TrainingSet(features: RequestHistories.features)
     private let row = FeatureRow(count: RequestHistories.features)
+    /// The candidates of an eviction: their features, predictions and places.
+    private let candidateRows: FeatureRow
+    private let predictions: FeatureRow
+    private var candidates: [Int] = []
     /// The entry of each request of the window, at its time modulo the window.
     private var requested: SlotArray<EntryID>
     /// For each index of `residents`, the eviction that last drew it.
@@ -104,6 +108,8 @@ public struct LRB: ~Copyable, CataloguedPolicy {
         residents = DensePool(capacity: context.entries)
         evicted = DensePool(capacity: context.entries)
         links = LinkArena(capacity: context.entries)
+        candidateRows = FeatureRow(count: parameters.sample * RequestHistories.features)
+        predictions = FeatureRow(count: parameters.sample)
         requested = SlotArray(repeating: .none)
         drawn = SlotArray(repeating: 0)
         generator = SplitMix64(seed: context.seed)
@@ -253,29 +259,38 @@ public struct LRB: ~Copyable, CataloguedPolicy {
     private mutating func chooseVictim() -> EntryID {
         let oldest = order.tail
         guard let trees, Int(now &- residents[oldest].lastRequest) < parameters.window else { return oldest }
-        var (victim, farthest) = (EntryID.none, -Double.infinity)
-        func consider(_ place: Int) {
-            let member = residents[place]
+        chooseCandidates()
+        for (index, place) in candidates.enumerated() {
+            let record = residents[place].payload
             histories.fill(
-                row.values, of: member.payload.history, age: now &- member.payload.lastRequest,
-                size: member.payload.size, window: parameters.window)
-            var score = trees.predict(row.values)
-            if parameters.objective == .objectMissRatio { score *= Double(member.payload.size) }
-            if score > farthest { (victim, farthest) = (member.entry, score) }
+                candidateRows.values + index * RequestHistories.features, of: record.history,
+                age: now &- record.lastRequest, size: record.size, window: parameters.window)
         }
+        trees.predict(
+            candidateRows.values, count: candidates.count, features: RequestHistories.features,
+            into: predictions.values)
+        var (victim, farthest) = (EntryID.none, -Double.infinity)
+        for (index, place) in candidates.enumerated() {
+            var score = predictions.values[index]
+            if parameters.objective == .objectMissRatio { score *= Double(residents[place].payload.size) }
+            if score > farthest { (victim, farthest) = (residents[place].entry, score) }
+        }
+        return victim
+    }
+
+    /// Draws residents, each at most once; all of them if they are no more than `sample`.
+    private mutating func chooseCandidates() {
+        candidates.removeAll(keepingCapacity: true)
         if residents.count <= parameters.sample {
-            for place in 0..<residents.count { consider(place) }
-            return victim
+            candidates.append(contentsOf: 0..<residents.count)
+            return
         }
         draws &+= 1
-        var found = 0
-        while found < parameters.sample {
+        while candidates.count < parameters.sample {
             let place = residents.draw(with: &generator)
             if drawn[UInt32(place)] == draws { continue }
             drawn[UInt32(place)] = draws
-            found += 1
-            consider(place)
+            candidates.append(place)
         }
-        return victim
     }
 }

@@ -81,12 +81,13 @@ struct RequestHistories: ~Copyable {
         row[0] = Double(age)
         let length = history == .max ? 0 : Int(lengths[history])
         var (past, within) = (0, 0)
+        var place = Int(newest[history])
         for index in 0..<length {
-            let place = (Int(newest[history]) + Self.distances - index) % Self.distances
             let distance = rings[wide: Int(history) * Self.distances + place]
             row[1 + index] = Double(distance)
             past += Int(distance)
             if past < window { within += 1 }
+            place = place == 0 ? Self.distances - 1 : place - 1
         }
         for index in length..<Self.distances { row[1 + index] = 0 }
         row[Self.distances + 1] = Double(size)

@@ -72,6 +72,9 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
 
     private var batch = TrainingSet(features: ThreeLRecord.features)
     private let row = FeatureRow(count: ThreeLRecord.features)
+    /// The features and predictions of the candidates of a step.
+    private let candidateRows = FeatureRow(count: ThreeLRecord.features)
+    private let predictions = FeatureRow(count: 1)
     /// The longest time from the last request of an object to the end of its sample: before the last training, and ever.
     private var longestWait = 0
     private var nextLongestWait = 0
@@ -281,10 +284,16 @@ public struct ThreeLCache: ~Copyable, CataloguedPolicy {
         chooseNewObjects()
         if newSize < used * scan.reservedPercent / 10 { chooseByScan() }
         guard let trees else { return 0 }
-        for entry in chosen {
+        candidateRows.reserve(chosen.count * ThreeLRecord.features)
+        predictions.reserve(chosen.count)
+        for (index, entry) in chosen.enumerated() {
+            residents[entry].fill(candidateRows.values + index * ThreeLRecord.features, at: now)
+        }
+        trees.predict(
+            candidateRows.values, count: chosen.count, features: ThreeLRecord.features, into: predictions.values)
+        for (index, entry) in chosen.enumerated() {
             let record = residents[entry]
-            record.fill(row.values, at: now)
-            let distance = PortableMath.exp(trees.predict(row.values))
+            let distance = PortableMath.exp(predictions.values[index])
             let isBySize = parameters.objective == .objectMissRatio
             candidates.insert(
                 entry,

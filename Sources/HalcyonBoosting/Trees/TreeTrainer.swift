@@ -55,10 +55,10 @@ public protocol TreeTrainer: Sendable {
     func train(_ set: TrainingSet, _ parameters: TreeParameters) -> BoostedTrees
 }
 
-/// The features of one row, at a fixed address.
+/// Features or predictions at a fixed address.
 final class FeatureRow {
-    let values: UnsafeMutablePointer<Double>
-    private let count: Int
+    private(set) var values: UnsafeMutablePointer<Double>
+    private var count: Int
 
     init(count: Int) {
         self.count = count
@@ -68,6 +68,15 @@ final class FeatureRow {
 
     deinit { values.deallocate() }
 
-    /// The features in order.
+    /// Makes room for `count` values; those before are lost.
+    func reserve(_ count: Int) {
+        guard count > self.count else { return }
+        values.deallocate()
+        self.count = max(count, 2 * self.count)
+        values = .allocate(capacity: self.count)
+        values.initialize(repeating: 0, count: self.count)
+    }
+
+    /// The values in order.
     var array: [Double] { Array(UnsafeBufferPointer(start: values, count: count)) }
 }
