@@ -17,6 +17,7 @@
 # check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
 # report: the stored results as a page, .build/report/index.html, and its picture.   RESULTS=FOLDERS: other results.
 # peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
+# rivals: the learned baselines that need LightGBM, on the traces on which libCacheSim trains them, some ten minutes.
 # lint: format and spelling of the code.   snippets: the Swift examples of the documents compile.   docs: the API documentation.   Missing system packages are installed on the way.
 
 # Package.swift reads it: debug builds of the laboratory's libraries are optimized, and keep their assertions.
@@ -27,9 +28,11 @@ PYTHON := python3
 VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
 LAB_VENV := .build/lab
+# Where .ci/install-dependencies puts LightGBM, which a user may have elsewhere.
+LIGHTGBM := $(CURDIR)/.build/lightgbm/lightgbm/lib/lib_lightgbm.so
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers confirmatory report lint snippets products api docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products api docs release dependencies example clean
 
 demo: release
 	@echo
@@ -40,6 +43,7 @@ demo: release
 # limit counts a test's own time and not what it waits for a thread that others compute on. Those of the cache mostly wait: four times
 # as many.
 test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := $(shell getconf _NPROCESSORS_ONLN)
+test: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
 test:
 	@.ci/install-dependencies tests
 	@.ci/check-tests
@@ -216,6 +220,13 @@ peers: $(LAB_VENV)/peers
 # One cell of each policy.
 check-peers: $(LAB_VENV)/peers
 	@$(LAB) peers $(PEER_COUNTS) --check --seed $$(date +%j)
+
+# LRB and 3L-Cache over five seeds, where HALCYON_TRACES names the traces; then the tables.
+rivals: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
+rivals: release $(LAB_VENV)/ready
+	@.ci/install-dependencies lightgbm
+	$(REPLAY) sweep Experiments/suites/rivals.yml --results Experiments/results/rivals
+	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
 # The frozen suite: clones four public repositories (0.8 GB), writes their histories as traces, and runs what is not stored.
 confirmatory: release $(LAB_VENV)/ready

@@ -125,6 +125,10 @@ let package = Package(
                     .when(platforms: [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]))
             ],
             swiftSettings: laboratory),
+        // Loads LightGBM at run time, if a policy needs it; nothing links with it.
+        .target(
+            name: "HalcyonBoosting", dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonSupport"],
+            swiftSettings: laboratory),
         .target(
             name: "HalcyonPrefetch",
             dependencies: ["HalcyonEviction", "HalcyonLearning", "HalcyonSupport", "CProcessor"],
@@ -207,7 +211,8 @@ let package = Package(
         .target(
             name: "HalcyonExperiments",
             dependencies: [
-                "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSimulation", "HalcyonSupport",
+                "HalcyonBoosting", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSimulation",
+                "HalcyonSupport",
                 "HalcyonTrace", .product(name: "Yams", package: "Yams"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -215,7 +220,7 @@ let package = Package(
         .executableTarget(
             name: "replay",
             dependencies: [
-                "HalcyonExperiments", "HalcyonSimulation", "HalcyonSupport",
+                "HalcyonBoosting", "HalcyonExperiments", "HalcyonSimulation", "HalcyonSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -230,6 +235,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonLearningTests", dependencies: ["HalcyonLearning", "HalcyonTestSupport", "CPortableBLAS"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HalcyonBoostingTests",
+            dependencies: ["HalcyonBoosting", "HalcyonSimulation", "HalcyonTestSupport", "HalcyonTrace"],
             swiftSettings: strict),
         .testTarget(
             name: "HalcyonPrefetchTests", dependencies: ["HalcyonLearning", "HalcyonPrefetch", "HalcyonTestSupport"],

@@ -216,6 +216,27 @@ struct UsageTests {
         #expect(folder.contents == ["t.csv"])
     }
 
+    @Test("Without LightGBM, a policy that needs it is refused in one sentence, and is still listed")
+    func withoutLightGBM() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.file("t.csv", SampleTrace().csv)
+        let environment = ["HALCYON_LIGHTGBM": "/nowhere/lib_lightgbm.so"]
+        for arguments in [["t.csv", "--only", "-p", "3l-cache"], ["curve", "t.csv", "-p", "3l-cache"]] {
+            let outcome = try Replay.run(arguments, in: folder, environment: environment)
+            #expect(outcome.code == 64 && outcome.text.isEmpty)
+            #expect(outcome.errors.hasPrefix("replay: 3l-cache needs LightGBM: LightGBM cannot be loaded (/nowhere/"))
+            #expect(
+                outcome.errors.hasSuffix(
+                    """
+                    : give the path of lib_lightgbm.so, 3.3 or later, in HALCYON_LIGHTGBM (pip install lightgbm has \
+                    it).
+
+                    """))
+        }
+        let listed = try Replay.run(["policies", "3l-cache"], in: folder, environment: environment)
+        #expect(listed.code == 0 && listed.text.contains("\n    batch=65536: "))
+    }
+
     @Test("help and version are no mistakes; no argument at all is answered with the help")
     func help() throws {
         let folder = try TemporaryFolder()

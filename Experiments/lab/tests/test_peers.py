@@ -209,6 +209,35 @@ def test_the_tables_are_known_to_documents(folder: Path) -> None:
     assert "| `lru` | `LRU` | 2 of 3 |" in text
 
 
+def test_the_baselines_are_compared_cell_by_cell(folder: Path) -> None:
+    rivals = folder.parent / "rivals"
+    # Of 50, 70 and 70 counted (3L-Cache), 48 and 40 (LRB).
+    ours = {
+        "lrb(objective=object-miss-ratio)": {5: [48, 48], 25: [39, 42]}, "3l-cache": {5: [49, 52], 25: [45, 45]},
+        "3l-cache(objective=object-miss-ratio)": {5: [50, 50], 25: [32, 32]},
+    }  # fmt: skip
+    for label, cells in ours.items():
+        for capacity, seeds in cells.items():
+            for seed, misses in enumerate(seeds, start=1):
+                write_cell(
+                    rivals,
+                    make_cell(
+                        identity__fingerprint="web12", identity__policy=label, identity__capacity=f"{capacity // 5}%",
+                        identity__seed=seed, trace__name="web12", label=label, capacity=capacity, counts__requests=100,
+                        counts__hits=100 - misses, counts__size=1000, counts__hit_size=1000 - 10 * misses, units=None,
+                    ),
+                )  # fmt: skip
+    assert rows(peer_tables.rivals(rivals)) == [
+        ["web12 1%", "0.00 (0.00 … 0.00)", "+1.00 (−2.00 … +4.00)", "0.00 (0.00 … 0.00)"],
+        ["web12 5%", "+1.25 (−2.50 … +5.00)", "0.00 (0.00 … 0.00)", "0.00 (0.00 … 0.00)"],
+        ["within 1 %", "1 of 2", "2 of 2", "2 of 2"],
+    ]
+    counts = [count for count in read_counts(folder / COUNTS) if count.policy != "LRB"]
+    write_counts(folder / COUNTS, counts)
+    with pytest.raises(lab.ResultsError, match="web12 at 5 lacks a count of LRB; 'make peers' makes it"):
+        peer_tables.rivals(rivals)
+
+
 def test_results_that_do_not_fit_are_one_sentence(folder: Path) -> None:
     counts = read_counts(folder / COUNTS)
     write_counts(folder / COUNTS, [count for count in counts if count.policy != "LRU"])

@@ -11,7 +11,9 @@ public protocol PolicyParameters: Sendable {
     init()
     /// The name, range and meaning of each value.
     static var table: [Parameter<Self>] { get }
-    /// One sentence that names values which exclude each other; `nil`, the default, if there are none.
+    /// One sentence that says why a policy cannot run with these values; `nil`, the default, if it can.
+    ///
+    /// Some values exclude each other, and some policies need a library that this machine lacks.
     var conflict: String? { get }
     /// Resets values that were not set by hand and conflict with values that were.
     ///
@@ -29,8 +31,8 @@ extension PolicyParameters {
     /// These values with some set by hand.
     ///
     /// - Parameter policy: the policy's name, for messages.
-    /// - Throws: ``PolicyError`` if a parameter does not exist or is set twice, if its value is not accepted, or if two
-    ///   values exclude each other.
+    /// - Throws: ``PolicyError`` if a parameter does not exist or is set twice, if its value is not accepted, or if there
+    ///   is a ``conflict``.
     public func applying(_ settings: [PolicySpec.Setting], policy: String) throws(PolicyError) -> Self {
         var values = self
         var given: Set<String> = []

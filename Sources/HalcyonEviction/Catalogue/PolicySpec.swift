@@ -80,7 +80,7 @@ public enum PolicyError: Error, Equatable, CustomStringConvertible {
     /// The parameter does not accept this value.
     case badValue(String, parameter: String, policy: String, accepts: String)
 
-    /// Values that do not go together; the sentence says why.
+    /// Values that do not go together, or a policy that cannot run here; the sentence says why.
     case conflict(String)
 
     /// One sentence that says what would be accepted.

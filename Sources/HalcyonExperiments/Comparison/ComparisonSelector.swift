@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonSimulation
 import HalcyonSupport
@@ -71,7 +72,7 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
             // A pair of policies of two tiers, and Kingfisher's, have no entry in the catalogue.
             let pairs = rows.filter { $0.cell.label == text && $0.cell.identity.tiers != nil }
             let policy: ConfiguredPolicy
-            do { policy = try PolicyCatalogue.standard.policy(text) } catch {
+            do { policy = try PolicyCatalogue.named.policy(text) } catch {
                 if pairs.isEmpty { throw .usage(error.description) }
                 return pairs
             }

@@ -1,3 +1,4 @@
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonSimulation
 import HalcyonSupport
@@ -110,11 +111,11 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
     /// Returns the test of a policy: by its name, and by those parameters that are given.
     private func policyTest() throws(ReplayError) -> (ResultRow) -> Bool {
         guard value.contains("(") else {
-            let name = PolicyCatalogue.standard.aliases[value] ?? value
+            let name = PolicyCatalogue.named.aliases[value] ?? value
             return { $0.cell.identity.policy == name }
         }
         let policy: ConfiguredPolicy
-        do { policy = try PolicyCatalogue.standard.policy(value) } catch { throw .usage(error.description) }
+        do { policy = try PolicyCatalogue.named.policy(value) } catch { throw .usage(error.description) }
         let names = Set(policy.settings.map(\.name))
         let settings = policy.parameters.filter { names.contains($0.name) }
         return { row in

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -9,7 +10,7 @@ extension Suite {
     ///
     /// - Parameter catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or has invalid content.
-    public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+    public init(path: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
         try self.init(
             parsing: try YAMLValue.text(ofFile: path, content: "a suite"), file: path, catalogue: catalogue)
     }
@@ -20,7 +21,7 @@ extension Suite {
     ///   - file: the path of the file; traces are relative to its folder.
     ///   - catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
-    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file, content: "a suite")
         let schema = try root.fields(of: "A suite").required("schema")
         let found = try schema.text(as: "The schema")

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -57,7 +58,7 @@ public struct Sweep: Sendable {
     ///
     /// - Throws: `PolicyError` or `ReplayError`.
     public init(
-        trace: Trace, policies: [String], capacities: [String], catalogue: PolicyCatalogue = .standard,
+        trace: Trace, policies: [String], capacities: [String], catalogue: PolicyCatalogue = .laboratory,
         options: ReplayOptions = ReplayOptions()
     ) throws {
         try self.init(

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -27,7 +28,7 @@ public struct TargetCheck: Sendable {
     ///   - file: the targets.
     ///   - path: the path of the file; traces are relative to its folder.
     ///   - catalogue: the policies to run; they may differ from those that recorded the file.
-    public init(_ file: TargetFile, path: String, catalogue: PolicyCatalogue = .standard) {
+    public init(_ file: TargetFile, path: String, catalogue: PolicyCatalogue = .laboratory) {
         self.file = file
         self.path = path
         self.catalogue = catalogue

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
@@ -11,7 +12,7 @@ extension TargetFile {
     /// - Parameter catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or
     ///   has invalid content.
-    public init(path: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+    public init(path: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
         let text = try YAMLValue.text(ofFile: path, content: "targets")
         try self.init(parsing: text, file: path, catalogue: catalogue)
     }
@@ -22,7 +23,7 @@ extension TargetFile {
     ///   - file: the name of the file, for messages.
     ///   - catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
-    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) {
+    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file, content: "targets")
         // The schema comes first: another schema has other fields.
         let schema = try root.fields(of: "A file of targets").required("schema")

@@ -1,3 +1,4 @@
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -32,7 +33,7 @@ extension TargetFile {
     ///   - catalogue: the accepted policies.
     /// - Throws: `ReplayError.data(_:)` if the text cannot be read, or has a different content
     ///   then.
-    public func verifiedText(file: String, catalogue: PolicyCatalogue = .standard) throws(ReplayError) -> String {
+    public func verifiedText(file: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) -> String {
         let text = text
         let reread = try TargetFile(parsing: text, file: "\(file), as it would be written", catalogue: catalogue)
         guard reread.text == text else {

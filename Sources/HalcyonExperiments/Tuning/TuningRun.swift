@@ -1,3 +1,4 @@
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -70,7 +71,7 @@ public struct TuningRun: Sendable {
     /// - Throws: `PolicyError` for an unknown policy; `ReplayError.usage(_:)` if the options do not suit the policy.
     public init(
         _ text: String, suite: Suite, store: ResultStore, options: Options = Options(),
-        catalogue: PolicyCatalogue = .standard
+        catalogue: PolicyCatalogue = .laboratory
     ) throws {
         let policy = try catalogue.policy(text)
         guard let entry = catalogue.entries.first(where: { $0.info.name == policy.info.name }) else {

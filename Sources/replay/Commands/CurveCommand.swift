@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
@@ -95,7 +96,7 @@ struct CurveCommand: AsyncParsableCommand {
     private func chosenPolicies() throws(PolicyError) -> [ConfiguredPolicy] {
         var chosen: [ConfiguredPolicy] = []
         for text in policy.isEmpty ? ["lru"] : policy.flatMap(PolicySpec.split) {
-            let policy = try PolicyCatalogue.standard.policy(text)
+            let policy = try PolicyCatalogue.laboratory.policy(text)
             if !chosen.contains(where: { $0.label == policy.label }) { chosen.append(policy) }
         }
         return chosen

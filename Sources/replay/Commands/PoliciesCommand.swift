@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -21,13 +22,13 @@ struct PoliciesCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
-            var entries = PolicyCatalogue.standard.entries
+            var entries = PolicyCatalogue.named.entries
             if let name {
                 let tiers = TierOptions.kingfisher(disk: .number(1))
                 let parts = [tiers.memoryPolicy, tiers.diskPolicy].compactMap { $0?.info.name }
                 let wanted =
                     name.lowercased() == RunPlan.kingfisher
-                    ? parts : [try PolicyCatalogue.standard.policy(name).info.name]
+                    ? parts : [try PolicyCatalogue.named.policy(name).info.name]
                 entries = entries.filter { wanted.contains($0.info.name) }
             }
             let list = PolicyList(entries)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -20,9 +21,9 @@ struct ModelArguments: ParsableArguments {
     func catalogue() throws -> PolicyCatalogue {
         guard let model else {
             if modelMode != nil { throw ReplayError.usage("--model-mode needs --model: name the file of a model.") }
-            return .standard
+            return .laboratory
         }
-        return PolicyCatalogue.standard.serving(try PretrainedModel(contentsOf: model), mode: mode)
+        return PolicyCatalogue.laboratory.serving(try PretrainedModel(contentsOf: model), mode: mode)
     }
 
     /// Refuses a model that no policy starts with.

@@ -104,6 +104,7 @@ class Peer:
 _GL_CACHE = (
     "", "retrain_intvl=60", "merge_consecutive_segs=1", "merge_consecutive_segs=1,retrain_intvl=60",
 )  # fmt: skip
+_ALSO = "another learner; `{}` is the same one"
 _VARIANT = "an older or other form of {}, which is compared"
 
 #: Every policy of the release, by the comparison. ``unlisted`` finds those that are missing here.
@@ -132,9 +133,9 @@ CATALOGUE = (
     Peer("Size", RATIO, "size", needs_sizes=True, reason="ties are open; compared where sizes vary"),
     Peer("Random", RATIO, "random", reason="random numbers"),
     Peer("BeladySize", RATIO, "belady-size", is_online=False, reason="random numbers"),
-    Peer("ThreeLCache", LEARNED, "learned", ("", "objective=object-miss-ratio"), reason="another learner"),
+    Peer("ThreeLCache", LEARNED, "learned", ("", "objective=object-miss-ratio"), reason=_ALSO.format("3l-cache")),
     Peer("GLCache", LEARNED, "learned", _GL_CACHE, reason="another learner"),
-    Peer("LRB", LEARNED, "learned", ("objective=object-miss-ratio",), reason="another learner"),
+    Peer("LRB", LEARNED, "learned", ("objective=object-miss-ratio",), reason=_ALSO.format("lrb")),
     Peer("ARCv0_init", COUNTED, reason=_VARIANT.format("ARC")),
     Peer("S3FIFOv0_init", COUNTED, reason=_VARIANT.format("S3FIFO")),
     Peer("S3FIFOd_init", COUNTED, reason=_VARIANT.format("S3FIFO")),

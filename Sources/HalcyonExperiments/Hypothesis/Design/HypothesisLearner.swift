@@ -1,3 +1,4 @@
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
@@ -51,7 +52,7 @@ public struct HypothesisLearner: Sendable {
     /// - Throws: `PolicyError` if there is no such policy, or it has no category feature groups.
     public init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
-        prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .standard
+        prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .laboratory
     ) throws(PolicyError) {
         let spec = try PolicySpec(parsing: text)
         withCategories = try catalogue.policy(spec.description)

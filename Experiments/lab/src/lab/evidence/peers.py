@@ -253,6 +253,49 @@ def weak(folder: Path) -> str:
     return _list(["libCacheSim", "finding", "cells"], rows)
 
 
+#: The learned baselines of the suite ``rivals``, with the policy of the release and its setting.
+RIVALS = (
+    ("lrb(objective=object-miss-ratio)", "LRB", "objective=object-miss-ratio"),
+    ("3l-cache", "ThreeLCache", ""),
+    ("3l-cache(objective=object-miss-ratio)", "ThreeLCache", "objective=object-miss-ratio"),
+)
+
+
+def rivals(folder: Path) -> str:
+    """The difference of miss ratios of the learned baselines, relative to the release's, in each cell.
+
+    ``folder`` has the cells of the suite ``rivals``; the counts of the release are in the folder ``peers`` beside it.
+    """
+    path = folder.parent / "peers" / COUNTS
+    counts = {count.key: count for count in read_counts(path)}
+    shares: dict[Place, str] = {}
+    misses: dict[tuple[str, Place], list[int]] = {}
+    for cell in read_cells(folder):
+        place = (str(cell.document["trace"]["name"]), int(cell.document["capacity"]))
+        shares[place] = str(cell.identity["capacity"])
+        own = cell.document["counts"]
+        misses.setdefault((str(cell.document["label"]), place), []).append(own["requests"] - own["hits"])
+    order = {trace.name: index for index, trace in enumerate(TRACES)}
+    places = sorted(shares, key=lambda place: (order.get(place[0], len(order)), place[1]))
+    rows = [[f"{place[0]} {shares[place]}"] for place in places]
+    within = ["within 1 %"]
+    for label, policy, parameters in RIVALS:
+        near = 0
+        for row, place in zip(rows, places, strict=True):
+            runs = misses.get((label, place))
+            if not runs:
+                raise ResultsError(folder, f"{place[0]} at {place[1]} has no cell of {label}; run 'make rivals'")
+            count = counts.get((place[0], policy, parameters, place[1]))
+            if count is None:
+                raise ResultsError(path, f"{place[0]} at {place[1]} lacks a count of {policy}; 'make peers' makes it.")
+            over = [100 * (run / count.misses - 1) for run in (mean(runs), min(runs), max(runs))]
+            near += abs(over[0]) <= 1 + 1e-9
+            row.append(f"{signed(over[0], 2)} ({signed(over[1], 2)} … {signed(over[2], 2)})")
+        within.append(f"{near} of {len(places)}")
+    header = ["trace and capacity", *(f"`{label}`, %" for label, _, _ in RIVALS)]
+    return markdown(header, [*rows, within])
+
+
 #: The tables by name.
 PEER_TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "peers-exact": ("peers", exact),
@@ -260,4 +303,5 @@ PEER_TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "peers-learned": ("peers", learned),
     "peers-policies": ("peers", policies),
     "peers-weak": ("peers", weak),
+    "peers-rivals": ("rivals", rivals),
 }
