@@ -130,7 +130,7 @@ struct PolicyShadows: ~Copyable {
 
     /// The heap bytes. They are bounded, and nearly all belong to tables by number.
     var byteCount: Int {
-        shadows.reduce(numbers.byteCount + (surplus.count + victims.capacity) * MemoryLayout<EntryID>.stride) {
+        shadows.reduce(numbers.byteCount + surplus.count * MemoryLayout<EntryID>.stride) {
             $0 + $1.cache.metadataBytes.total
         }
     }

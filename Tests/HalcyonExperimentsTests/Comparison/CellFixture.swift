@@ -25,9 +25,8 @@ struct CellFixture {
     var sizesMatter = false
 
     private var parameters: [String: String] {
-        let known = (try? PolicyCatalogue.standard.policy(policy).parameters) ?? []
-        return Dictionary(known.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-            .merging(settings, uniquingKeysWith: { $1 })
+        let known = (try? PolicyCatalogue.standard.policy(policy)).map { RunResult.parameters([$0]) } ?? [:]
+        return known.merging(settings, uniquingKeysWith: { $1 })
     }
 
     private var label: String {

@@ -259,7 +259,7 @@ import Testing
         let learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru", "belady"])
         let result = try StubHits.result(evidence, learner: learner)
         for arm in result.arms.prefix(3) {
-            #expect(arm.parameters == Dictionary(uniqueKeysWithValues: learner.withCategories.parameters))
+            #expect(arm.parameters == RunResult.parameters([learner.withCategories]))
             #expect(arm.parameters["hidden"] == "4" && arm.parameters["horizon"] == "0.2")
         }
     }
