@@ -9,9 +9,10 @@ import HalcyonEviction
 ///
 /// To follow a shadow means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds
 /// and this cache does not comes back with the next request. The shadow of LRU needs no such detour: the least recent
-/// resident is evicted. After some turnovers (``Simulated/turnoversFollowed``) the learner decides again. If it falls behind
-/// again within ``turnoversOfTrial`` turnovers, the shadow is followed for twice as long as before. So the number of trials
-/// grows with the logarithm of the number of turnovers. A shadow that is ahead of the one that is followed takes its place.
+/// resident is evicted. After a turnover (``Simulated/turnoversFollowed``) the learner decides again. If it falls behind
+/// again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows beyond chance after
+/// ``turnoversOfTrial`` turnovers. So the number of trials grows with the logarithm of the number of turnovers. A shadow
+/// that is ahead of the one that is followed takes its place.
 ///
 /// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU; in a cache of more than
 /// ``mostResidents`` residents there are none. With variable sizes the only shadow is LRU, for safety. Beyond so many
@@ -26,7 +27,7 @@ struct PolicyShadows: ~Copyable {
     static let mostResidents = 16_384
     /// The standard deviations by which a shadow must be ahead to be followed.
     static let standardErrors = 4.0
-    /// The turnovers within which the learner has failed if it falls behind.
+    /// The turnovers after which the learner may have proved itself.
     static let turnoversOfTrial = 4
     /// The ratio of older differences that is kept at each new one.
     private static let memory = 0.999
@@ -45,9 +46,9 @@ struct PolicyShadows: ~Copyable {
             }
         }
 
-        /// The turnovers of the first time that it is followed. To hold what another policy holds takes turnovers; LRU serves
-        /// to bridge a phase.
-        var turnoversFollowed: Double { self == .lru ? 0.1 : 2 }
+        /// The turnovers of the first time that it is followed. To hold what another policy holds takes a turnover; LRU
+        /// serves to bridge a phase.
+        var turnoversFollowed: Double { self == .lru ? 0.1 : 1 }
 
         func makeCache(_ context: PolicyContext) -> any AnyCache {
             switch self {
@@ -102,7 +103,7 @@ struct PolicyShadows: ~Copyable {
     private var remaining = 0
     /// The evictions by the learner since it decided again.
     private var trial = 0
-    /// The number of times in a row that the learner failed.
+    /// The number of times that the learner fell behind since it proved itself.
     private var failures = 0
     /// The residents that left the leader, the oldest first. They may have returned to it, or have left this cache.
     private var surplus = ArraySlice<EntryID>()
@@ -277,7 +278,7 @@ struct PolicyShadows: ~Copyable {
         }
         guard leader != nil else {
             trial += 1
-            if trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { failures = 0 }
+            if failures > 0 && trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { endTrial() }
             return
         }
         decisions += 1
@@ -288,6 +289,11 @@ struct PolicyShadows: ~Copyable {
     private mutating func endFollowing() {
         (leader, surplus, trial) = (nil, [], 0)
         restart()
+    }
+
+    /// Forgets the failures of the learner if it is ahead of all shadows beyond chance.
+    private mutating func endTrial() {
+        if shadows.allSatisfy({ $0.recent.lead < -PolicyShadows.standardErrors }) { failures = 0 }
     }
 
     /// Follows the shadow that is furthest ahead, if it is ahead beyond chance.
