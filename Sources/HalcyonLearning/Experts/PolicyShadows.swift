@@ -15,7 +15,7 @@ import HalcyonEviction
 /// that is ahead of the one that is followed takes its place.
 ///
 /// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU; in a cache of more than
-/// ``mostResidents`` residents there are none. With variable sizes the only shadow is LRU, for safety. Beyond so many
+/// ``mostResidents`` residents, or with prefetching, there are none. With variable sizes the only shadow is LRU, for safety. Beyond so many
 /// residents it simulates a sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and
 /// GDSF: they cost 0.3 % more misses on short traces, and where they gained depended on the seed.
 ///

@@ -91,7 +91,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
         self.init(parameters, context: context, model: LearnedModel(parameters, seed: context.seed))
         ownsModel = true
-        if parameters.decider == .expertSelection && parameters.shadows == .on {
+        // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for.
+        let isFair = !context.prefetches || !context.usesUniformSizes
+        if parameters.decider == .expertSelection && parameters.shadows == .on && isFair {
             shadows = PolicyShadows(context, missCost: parameters.missCost)
         }
     }
