@@ -161,9 +161,8 @@ extension HalcyonManager {
     ///   - diskPolicy: the policy of the disk tier. Default: `lru`.
     ///   - directory: the folder of the cache's folder. Default: the user's caches directory.
     ///   - recorder: receives every access, such as an `AccessLog`. Default: none.
-    /// - Throws: `ModelFileError` if the file is no such model; `PolicyError` if there is no such disk policy, or if
-    ///   the model was trained with other kernels;
-    ///   `CacheError.diskUnavailable(underlying:)` if the directory cannot be used.
+    /// - Throws: `ModelFileError` if the file is no such model. `PolicyError` if there is no such disk policy, or if the
+    ///   model was trained with other kernels. `CacheError.diskUnavailable(underlying:)` if the directory cannot be used.
     public convenience init(
         name: String, model: URL, mode: PretrainedModel.Mode = .continuing,
         memory: MemoryStorage<Bitmap>.Config = .init(), diskPolicyNamed diskPolicy: String = "lru",
