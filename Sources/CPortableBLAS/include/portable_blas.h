@@ -85,6 +85,87 @@ struct halcyon_vectors {
         const float *_Nonnull numbers, ptrdiff_t count, ptrdiff_t most, float *_Nonnull low, float *_Nonnull high);
 };
 
+// Calls of these loops. Swift 6.3 emits invalid code for the thread sanitizer where it loads such a pointer from memory itself.
+#define HALCYON_VECTORS const struct halcyon_vectors *_Nonnull vectors
+
+static inline void halcyon_encode_rows(
+    HALCYON_VECTORS, float *_Nonnull rows, ptrdiff_t count, const float *_Nonnull steps, const float *_Nonnull slopes,
+    ptrdiff_t row_count) {
+    vectors->encode_rows(rows, count, steps, slopes, row_count);
+}
+
+static inline void halcyon_encode(
+    HALCYON_VECTORS, const float *_Nonnull numbers, const float *_Nonnull steps, const float *_Nonnull slopes,
+    float *_Nonnull inputs, ptrdiff_t count) {
+    vectors->encode(numbers, steps, slopes, inputs, count);
+}
+
+static inline void halcyon_pack(
+    HALCYON_VECTORS, const float *_Nonnull numbers, const float *_Nonnull steps, const float *_Nonnull slopes,
+    uint8_t *_Nonnull bytes, ptrdiff_t count) {
+    vectors->pack(numbers, steps, slopes, bytes, count);
+}
+
+static inline void halcyon_decode(
+    HALCYON_VECTORS, const uint8_t *_Nonnull bytes, float *_Nonnull inputs, ptrdiff_t count) {
+    vectors->decode(bytes, inputs, count);
+}
+
+static inline void halcyon_decay(
+    HALCYON_VECTORS, float *_Nonnull numbers, const float *_Nonnull times, float rate, ptrdiff_t count) {
+    vectors->decay(numbers, times, rate, count);
+}
+
+static inline void halcyon_octaves(HALCYON_VECTORS, float *_Nonnull numbers, ptrdiff_t count) {
+    vectors->octaves(numbers, count);
+}
+
+static inline void halcyon_rectify(HALCYON_VECTORS, float *_Nonnull numbers, ptrdiff_t count, float leak) {
+    vectors->rectify(numbers, count, leak);
+}
+
+static inline void halcyon_errors(
+    HALCYON_VECTORS, const float *_Nonnull logits, const float *_Nonnull labels, float scale, float *_Nonnull errors,
+    float *_Nonnull losses, ptrdiff_t count) {
+    vectors->errors(logits, labels, scale, errors, losses, count);
+}
+
+static inline void halcyon_propagate(
+    HALCYON_VECTORS, const float *_Nonnull activations, const float *_Nonnull errors, const float *_Nonnull weights,
+    float leak, float *_Nonnull deltas, ptrdiff_t rows, ptrdiff_t width) {
+    vectors->propagate(activations, errors, weights, leak, deltas, rows, width);
+}
+
+static inline void halcyon_moments(
+    HALCYON_VECTORS, const float *_Nonnull input, const float *_Nonnull means, float *_Nonnull sums,
+    float *_Nonnull squares, ptrdiff_t rows, ptrdiff_t width) {
+    vectors->moments(input, means, sums, squares, rows, width);
+}
+
+static inline void halcyon_adam(
+    HALCYON_VECTORS, float *_Nonnull parameters, const float *_Nonnull gradients, float *_Nonnull means,
+    float *_Nonnull squares, float first_decay, float second_decay, float scale, float correction, float floor,
+    ptrdiff_t count) {
+    vectors->adam(parameters, gradients, means, squares, first_decay, second_decay, scale, correction, floor, count);
+}
+
+static inline void halcyon_scale_weights(
+    HALCYON_VECTORS, float *_Nonnull row, float *_Nonnull shift, float mean, float scale, ptrdiff_t count) {
+    vectors->scale_weights(row, shift, mean, scale, count);
+}
+
+static inline void halcyon_scale_gradients(
+    HALCYON_VECTORS, float *_Nonnull row, const float *_Nonnull shift, float mean, float scale, ptrdiff_t count) {
+    vectors->scale_gradients(row, shift, mean, scale, count);
+}
+
+static inline void halcyon_bisect(
+    HALCYON_VECTORS, const float *_Nonnull numbers, ptrdiff_t count, ptrdiff_t most, float *_Nonnull low,
+    float *_Nonnull high) {
+    vectors->bisect(numbers, count, most, low, high);
+}
+#undef HALCYON_VECTORS
+
 // The number of instruction sets that the routines were compiled for.
 int halcyon_blas_level_count(void);
 

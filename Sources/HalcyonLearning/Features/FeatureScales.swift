@@ -43,12 +43,12 @@ package struct FeatureScales: ~Copyable {
 
     /// Writes a row of ``Feature/width`` numbers as bytes.
     func pack(_ numbers: UnsafePointer<Float>, into row: UnsafeMutablePointer<UInt8>) {
-        vectors.routines.pointee.pack(numbers, steps.base, slopes.base, row, Feature.width)
+        halcyon_pack(vectors.routines, numbers, steps.base, slopes.base, row, Feature.width)
     }
 
     /// Writes a row of numbers as inputs: the same as ``VectorKernels/decode(_:into:)`` of its bytes.
     package func encode(_ numbers: UnsafePointer<Float>, into inputs: UnsafeMutablePointer<Float>) {
-        vectors.routines.pointee.encode(numbers, steps.base, slopes.base, inputs, Feature.width)
+        halcyon_encode(vectors.routines, numbers, steps.base, slopes.base, inputs, Feature.width)
         inputs[Feature.one] = 1
     }
 
@@ -61,6 +61,6 @@ package struct FeatureScales: ~Copyable {
     /// Replaces the numbers of some features, a row of `count` each, by inputs.
     func encode(_ rows: UnsafeMutablePointer<Float>, count: Int, of features: Range<Int>) {
         let first = features.lowerBound
-        vectors.routines.pointee.encode_rows(rows, count, steps.base + first, slopes.base + first, features.count)
+        halcyon_encode_rows(vectors.routines, rows, count, steps.base + first, slopes.base + first, features.count)
     }
 }

@@ -32,8 +32,9 @@ package struct Adam: ~Copyable {
         secondPower *= Adam.secondDecay
         let scale = rate / (1 - firstPower)
         let correction = 1 / (1 - secondPower).squareRoot()
-        vectors.routines.pointee.adam(
-            parameters, gradients, first.base, second.base, Adam.firstDecay, Adam.secondDecay, scale, correction,
+        halcyon_adam(
+            vectors.routines, parameters, gradients, first.base, second.base, Adam.firstDecay, Adam.secondDecay, scale,
+            correction,
             Adam.floor, first.count)
     }
 }

@@ -78,7 +78,7 @@ package struct Perceptron: ~Copyable {
     /// Writes the logits from the products of the first layer.
     private func finish(rows: Int, logits: UnsafeMutablePointer<Float>) {
         let (weights, activation) = (parameters.base, activations.base)
-        vectors.routines.pointee.rectify(activation, rows * hidden, Perceptron.leak)
+        halcyon_rectify(vectors.routines, activation, rows * hidden, Perceptron.leak)
         blas.multiply(activation, vector: weights + inputs * hidden, into: logits, m: rows, n: hidden)
         let bias = weights[inputs * hidden + hidden]
         var index = 0
@@ -100,7 +100,7 @@ package struct Perceptron: ~Copyable {
         let gradient = gradients.base
         let scale = 1 / Float(rows)
         let losses = delta
-        vectors.routines.pointee.errors(logits, labels, scale, residual, losses, rows)
+        halcyon_errors(vectors.routines, logits, labels, scale, residual, losses, rows)
         var (loss, total): (Float, Float) = (0, 0)
         for row in 0..<rows {
             total += residual[row]
@@ -108,8 +108,8 @@ package struct Perceptron: ~Copyable {
         }
         blas.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
         gradient[inputs * hidden + hidden] = total
-        vectors.routines.pointee.propagate(
-            activation, residual, output, Perceptron.leak, delta, rows, hidden)
+        halcyon_propagate(
+            vectors.routines, activation, residual, output, Perceptron.leak, delta, rows, hidden)
         blas.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
         return loss * scale
     }

@@ -75,8 +75,8 @@ struct StandardizedDescent: ~Copyable {
         let gradients = network.gradients.base
         let shift = gradients + one * hidden
         for place in 0..<inputs where place != one {
-            vectors.routines.pointee.scale_gradients(
-                gradients + place * hidden, shift, means[place], scales[place], hidden)
+            halcyon_scale_gradients(
+                vectors.routines, gradients + place * hidden, shift, means[place], scales[place], hidden)
         }
         optimizer.step(standardized.base, against: gradients, rate: rate)
         apply(to: network.parameters.base)
@@ -85,7 +85,7 @@ struct StandardizedDescent: ~Copyable {
     private mutating func updateMoments(_ input: UnsafePointer<Float>, rows: Int) {
         batches = min(batches + 1, Self.window)
         let share = 1 / batches
-        vectors.routines.pointee.moments(input, means.base, sums.base, squares.base, rows, inputs)
+        halcyon_moments(vectors.routines, input, means.base, sums.base, squares.base, rows, inputs)
         for place in 0..<inputs where place != one {
             let move = share * sums[place] / Float(rows)
             let mixed = (1 - share) * variances[place] + share * squares[place] / Float(rows)
@@ -100,8 +100,8 @@ struct StandardizedDescent: ~Copyable {
         weights.update(from: standardized.base, count: standardized.count)
         let shift = weights + one * hidden
         for place in 0..<inputs where place != one {
-            vectors.routines.pointee.scale_weights(
-                weights + place * hidden, shift, means[place], scales[place], hidden)
+            halcyon_scale_weights(
+                vectors.routines, weights + place * hidden, shift, means[place], scales[place], hidden)
         }
     }
 

@@ -14,17 +14,17 @@ package struct VectorKernels: BitwiseCopyable {
     /// Converts a row of bytes by ``Feature/input(_:)``; the constant becomes 1.
     @inline(__always)
     func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
-        routines.pointee.decode(bytes, row, Feature.width)
+        halcyon_decode(routines, bytes, row, Feature.width)
         row[Feature.one] = 1
     }
 
     /// Multiplies each number by 2 to the power of minus its time times `rate`.
     @inline(__always)
     func decay(_ numbers: UnsafeMutablePointer<Float>, by times: UnsafePointer<Float>, rate: Float, count: Int) {
-        routines.pointee.decay(numbers, times, rate, count)
+        halcyon_decay(routines, numbers, times, rate, count)
     }
 
     /// Replaces priorities above the clock by ``GreedyDual/level(_:)``.
     @inline(__always)
-    func octaves(_ excesses: UnsafeMutablePointer<Float>, count: Int) { routines.pointee.octaves(excesses, count) }
+    func octaves(_ excesses: UnsafeMutablePointer<Float>, count: Int) { halcyon_octaves(routines, excesses, count) }
 }

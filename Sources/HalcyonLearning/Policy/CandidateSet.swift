@@ -131,7 +131,7 @@ struct CandidateSet: ~Copyable {
     mutating func dropBest(leaving most: Int, records: UnsafeMutablePointer<ObjectRecord>) {
         if count <= most { return }
         var (low, high): (Float, Float) = (0, 0)
-        vectors.routines.pointee.bisect(scores.base, count, most, &low, &high)
+        halcyon_bisect(vectors.routines, scores.base, count, most, &low, &high)
         drop(from: high, leaving: most, records: records)
         drop(from: low, leaving: most, records: records)
         // A score that is not a number is in neither range, nor is any score if the range is not finite.
