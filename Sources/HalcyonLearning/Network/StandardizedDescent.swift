@@ -85,7 +85,9 @@ struct StandardizedDescent: ~Copyable {
     private mutating func updateMoments(_ input: UnsafePointer<Float>, rows: Int) {
         batches = min(batches + 1, Self.window)
         let share = 1 / batches
-        halcyon_moments(vectors.routines, input, means.base, sums.base, squares.base, rows, inputs)
+        // Pointers: for the thread sanitizer, Swift 6.3 emits invalid code where a stored array is modified in place.
+        let (means, sums, squares) = (means.base, sums.base, squares.base)
+        halcyon_moments(vectors.routines, input, means, sums, squares, rows, inputs)
         for place in 0..<inputs where place != one {
             let move = share * sums[place] / Float(rows)
             let mixed = (1 - share) * variances[place] + share * squares[place] / Float(rows)
