@@ -14,10 +14,11 @@ import HalcyonEviction
 /// ``turnoversOfTrial`` turnovers. So the number of trials grows with the logarithm of the number of turnovers. A shadow
 /// that is ahead of the one that is followed takes its place.
 ///
-/// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU; in a cache of more than
-/// ``mostResidents`` residents, or with prefetching, there are none. With variable sizes the only shadow is LRU, for safety. Beyond so many
-/// residents it simulates a sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and
-/// GDSF: they cost 0.3 % more misses on short traces, and where they gained depended on the seed.
+/// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU. There are none in a cache
+/// of more than ``mostResidents`` residents, and none with prefetching: what is prefetched takes space that a shadow has.
+/// With variable sizes the only shadow is LRU, for safety. Beyond so many residents it simulates a sample of the objects.
+/// With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and GDSF: they cost 0.3 % more misses on short traces,
+/// and where they gained depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. The first request for a prefetched object counts as a miss of this cache. Amortised O(1) a
@@ -110,7 +111,7 @@ struct PolicyShadows: ~Copyable {
     private var victims: [EntryID] = []
     /// The most residents at an eviction. With variable sizes they bound those of the shadows, because the owner of a cache
     /// may limit their number, which policies are not told.
-    private var mostResidents = 0
+    private var mostSeen = 0
 
     /// The number of times that a shadow began to be followed.
     private(set) var follows = 0
@@ -211,14 +212,14 @@ struct PolicyShadows: ~Copyable {
     /// Changes the capacity of the shadows, whose balances start again.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
-        mostResidents = 0
+        mostSeen = 0
         limitShadows(history: history)
         endFollowing()
         for index in shadows.indices { shadows[index].total = Balance() }
     }
 
     private mutating func limitShadows(history: borrowing ObjectHistory) {
-        let count = mostResidents == 0 ? Int.max : max(mostResidents >> shift, 1)
+        let count = mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1)
         for index in shadows.indices {
             shadows[index].cache.limit(
                 capacity: context.capacity >> shift, count: count, at: Access(entry: .none), victims: &victims)
@@ -244,7 +245,7 @@ struct PolicyShadows: ~Copyable {
 
     /// Goes on with the shadow of LRU on a smaller sample; with uniform sizes without any.
     private mutating func thin() {
-        mostResidents = 0
+        mostSeen = 0
         shift += PolicyShadows.thinning
         start(context.usesUniformSizes ? [] : [.lru])
     }
@@ -272,8 +273,8 @@ struct PolicyShadows: ~Copyable {
     @inline(__always)
     mutating func countDecision(history: borrowing ObjectHistory) {
         if shadows.isEmpty { return }
-        if !context.usesUniformSizes && history.count > mostResidents {
-            mostResidents = history.count
+        if !context.usesUniformSizes && history.count > mostSeen {
+            mostSeen = history.count
             limitShadows(history: history)
         }
         guard leader != nil else {

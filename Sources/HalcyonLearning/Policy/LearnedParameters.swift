@@ -75,7 +75,7 @@ public struct LearnedParameters: PolicyParameters {
             "the expert that decides once the network is ready: the better one, or always one of them"),
         .choice(
             "shadows", \.shadows,
-            "with decider=contest: follow another policy while its simulation saves more: s3-fifo or w-tinylfu with uniform sizes, lru with variable sizes; not in caches that share a model"
+            "with decider=contest: follow another policy while its simulation saves more: s3-fifo or w-tinylfu with uniform sizes, lru with variable sizes; not in caches that share a model, and with uniform sizes not in those that prefetch"
         ).addedLater(),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
