@@ -14,7 +14,7 @@ extension PolicyCatalogue {
     private static func laboratory(willRun: Bool) -> PolicyCatalogue {
         var catalogue = PolicyCatalogue.standard
         var (lrb, threeLCache) = (LRB.Parameters(), ThreeLCache.Parameters())
-        (lrb.willRun, threeLCache.willRun) = (willRun, willRun)
+        (lrb.boosting.willRun, threeLCache.boosting.willRun) = (willRun, willRun)
         catalogue.add(PolicyEntry(LRB.self, defaults: lrb))
         catalogue.add(PolicyEntry(ThreeLCache.self, defaults: threeLCache))
         return catalogue

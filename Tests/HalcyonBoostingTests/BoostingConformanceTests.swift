@@ -13,19 +13,19 @@ struct BoostingConformanceTests {
     static let policies = [0, 1, 2, 3, 4]
     private func policy(_ number: Int) -> ConfiguredPolicy {
         switch number {
-        case 0: .lrb(AgeTrainer()) { $0.batch = 50 }
+        case 0: .lrb(AgeTrainer()) { $0.boosting.batch = 50 }
         case 1:
             .lrb(AgeTrainer()) {
-                ($0.batch, $0.window, $0.sample) = (50, 90, 5)
-                $0.objective = .objectMissRatio
+                ($0.boosting.batch, $0.window, $0.boosting.sample) = (50, 90, 5)
+                $0.boosting.objective = .objectMissRatio
             }
-        case 2: .threeLCache(AgeTrainer()) { $0.batch = 50 }
+        case 2: .threeLCache(AgeTrainer()) { $0.boosting.batch = 50 }
         case 3:
             .threeLCache(AgeTrainer()) {
-                $0.batch = 20
-                $0.objective = .objectMissRatio
+                $0.boosting.batch = 20
+                $0.boosting.objective = .objectMissRatio
             }
-        default: .lrb(AgeTrainer()) { ($0.batch, $0.window) = (20, 1) }
+        default: .lrb(AgeTrainer()) { ($0.boosting.batch, $0.window) = (20, 1) }
         }
     }
 

@@ -71,7 +71,7 @@ struct LRBTests {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.lrb(trainer) {
             $0.window = 3
-            $0.batch = 4
+            $0.boosting.batch = 4
         }
         let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
         for (number, entry) in ([8, 5, 5, 5, 5, 5, 5, 5] as [EntryID]).enumerated() {
@@ -96,7 +96,7 @@ struct LRBTests {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.lrb(trainer) {
             $0.window = 2
-            $0.batch = 3
+            $0.boosting.batch = 3
         }
         let cache = policy.makeCache(PolicyContext(capacity: 2, seed: 3))
         // x = 1 comes at request 2 and is evicted at request 7, after hits of a = 2 and the forgetting of 9.
@@ -118,7 +118,7 @@ struct LRBTests {
         var generator = SplitMix64(seed: seed)
         let sequence = (0..<3_000).map { _ in EntryID(generator.next(below: 60) * generator.next(below: 3)) }
         let trainer = AgeTrainer()
-        let policy = ConfiguredPolicy.lrb(trainer) { $0.batch = 500 }
+        let policy = ConfiguredPolicy.lrb(trainer) { $0.boosting.batch = 500 }
         let cache = policy.makeCache(PolicyContext(capacity: 20, seed: seed))
         for (number, entry) in sequence.enumerated() { _ = cache.access(Access(entry: entry, requestNumber: number)) }
 

@@ -145,7 +145,7 @@ struct ThreeLCacheTests {
     @Test("Worked: samples and labels", arguments: 1...10)
     func samples(seed: UInt64) throws {
         let trainer = AgeTrainer()
-        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.batch = 5 }
+        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.boosting.batch = 5 }
         let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
         var sequence: [EntryID] = [8, 5] + [EntryID](repeating: 5, count: 30)
         sequence.append(8)
@@ -165,7 +165,7 @@ struct ThreeLCacheTests {
     @Test("Worked: an object that is forgotten has a label of its wait and the longest wait before", arguments: 1...10)
     func forgotten(seed: UInt64) {
         let trainer = AgeTrainer()
-        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.batch = 30 }
+        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.boosting.batch = 30 }
         let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
         for time in 0..<2_000 { _ = cache.access(Access(entry: EntryID(time), requestNumber: time)) }
         for (index, set) in trainer.sets.enumerated() {
@@ -185,7 +185,7 @@ struct ThreeLCacheTests {
         var generator = SplitMix64(seed: seed)
         let sequence = (0..<4_000).map { _ in EntryID(generator.next(below: 21)) }
         let trainer = AgeTrainer()
-        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.batch = 600 }
+        let policy = ConfiguredPolicy.threeLCache(trainer) { $0.boosting.batch = 600 }
         let cache = policy.makeCache(PolicyContext(capacity: 20, seed: seed))
         for (number, entry) in sequence.enumerated() { _ = cache.access(Access(entry: entry, requestNumber: number)) }
 

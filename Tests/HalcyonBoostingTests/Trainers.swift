@@ -45,7 +45,7 @@ extension ConfiguredPolicy {
     /// LRB with another trainer, and small numbers.
     static func lrb(_ trainer: some TreeTrainer, _ change: (inout LRB.Parameters) -> Void = { _ in }) -> Self {
         var parameters = LRB.Parameters()
-        parameters.trainer = trainer
+        parameters.boosting.trainer = trainer
         change(&parameters)
         return ConfiguredPolicy(LRB.self, parameters: parameters)
     }
@@ -55,7 +55,7 @@ extension ConfiguredPolicy {
         _ trainer: some TreeTrainer, _ change: (inout ThreeLCache.Parameters) -> Void = { _ in }
     ) -> Self {
         var parameters = ThreeLCache.Parameters()
-        parameters.trainer = trainer
+        parameters.boosting.trainer = trainer
         change(&parameters)
         return ConfiguredPolicy(ThreeLCache.self, parameters: parameters)
     }

@@ -25,35 +25,19 @@ import HalcyonSupport
 /// `batch`, 4 a request of the window, 16 a number, 32 an object in the window, 166 more with its second request.
 public struct LRB: ~Copyable, CataloguedPolicy {
     /// The parameters of the policy.
-    public struct Parameters: PolicyParameters {
+    public struct Parameters: BoostedPolicyParameters {
         /// The memory window, in requests.
         public var window = 67_108_864
-        /// The number of labelled samples that train a model.
-        public var batch = 131_072
-        /// The number of residents drawn for each eviction.
-        public var sample = 64
-        /// The ratio to minimise.
-        public var objective = BoostingObjective.byteMissRatio
-        /// The number of trees of a model.
-        public var trees = 32
-        /// The most leaves of a tree.
-        public var leaves = 32
-        /// What trains the models; `nil` for LightGBM.
-        var trainer: (any TreeTrainer)?
-        /// Whether the policy will run, and not only be named.
-        var willRun = true
+        /// The model, its training, and the number of residents drawn for each eviction.
+        public var boosting = BoostingParameters(batch: 131_072, sample: 64, trees: 32)
 
         public init() {}
-        public static let table = [
-            Parameter<Self>.integer("window", \.window, in: 1...2_147_483_647, "memory window in requests"),
-            .integer("batch", \.batch, in: 1...16_777_216, "labelled samples that train a model"),
-            .integer("sample", \.sample, in: 1...65_536, "residents drawn for each eviction"),
-            .choice("objective", \.objective, "the ratio to minimise"),
-            .integer("trees", \.trees, in: 1...10_000, "trees of a model"),
-            .integer("leaves", \.leaves, in: 2...65_536, "most leaves of a tree"),
-        ]
+        public static let table =
+            [.integer("window", \.window, in: 1...2_147_483_647, "memory window in requests")]
+            + boostingTable(
+                sample: .integer("sample", \.boosting.sample, in: 1...65_536, "residents drawn for each eviction"))
 
-        public var conflict: String? { willRun ? BoostingObjective.obstacle(to: "lrb", trainer) : nil }
+        public var conflict: String? { boosting.obstacle(to: "lrb") }
     }
 
     public static let info = PolicyInfo(
@@ -73,147 +57,107 @@ public struct LRB: ~Copyable, CataloguedPolicy {
     }
 
     private let parameters: Parameters
-    private let trainer: any TreeTrainer
-    private let treeParameters: TreeParameters
-    private var trees: BoostedTrees?
-    private var residents: DensePool<Record>
-    /// The objects within the window that are not resident.
-    private var evicted: DensePool<Record>
-    /// The residents by their last requests.
-    private var links: LinkArena
-    private var order = EntryList()
+    private var model: BoostingModel
+    private var known: KnownObjects<Record>
     private var histories = RequestHistories()
     private var pending = PendingSamples()
-    private var batch = TrainingSet(features: RequestHistories.features)
-    private let row = FeatureRow(count: RequestHistories.features)
-    /// The candidates of an eviction: their features, predictions and places.
-    private let candidateRows: FeatureRow
-    private let predictions: FeatureRow
+    /// The places of the candidates of an eviction among the residents.
     private var candidates: [Int] = []
     /// The entry of each request of the window, at its time modulo the window.
     private var requested: SlotArray<EntryID>
-    /// For each index of `residents`, the eviction that last drew it.
+    /// For each place among the residents, the eviction that last drew it.
     private var drawn: SlotArray<UInt32>
     private var draws: UInt32 = 0
-    /// The number of requests before this one.
-    private var time = -1
-    private var samples = false
-    private var trainings = 0
     private var generator: SplitMix64
 
     public init(_ parameters: Parameters, context: PolicyContext) {
         self.parameters = parameters
-        trainer = BoostingObjective.trainer(parameters.trainer)
-        treeParameters = TreeParameters(trees: parameters.trees, leaves: parameters.leaves)
-        residents = DensePool(capacity: context.entries)
-        evicted = DensePool(capacity: context.entries)
-        links = LinkArena(capacity: context.entries)
-        candidateRows = FeatureRow(count: parameters.sample * RequestHistories.features)
-        predictions = FeatureRow(count: parameters.sample)
+        model = BoostingModel(parameters.boosting, features: RequestHistories.features)
+        known = KnownObjects(capacity: context.entries)
         requested = SlotArray(repeating: .none)
         drawn = SlotArray(repeating: 0)
         generator = SplitMix64(seed: context.seed)
     }
 
-    private var now: UInt32 { UInt32(truncatingIfNeeded: time) }
-
     public mutating func hit(_ access: Access) {
         begin(access)
-        var record = residents[access.entry]
-        request(&record)
-        residents[access.entry] = record
-        links.moveToHead(access.entry, in: &order)
+        request(access.entry)
+        known.moveToNewest(access.entry)
         drawSample()
     }
 
     public mutating func admit(_ access: Access) -> Bool {
         begin(access)
-        if evicted.place(of: access.entry) != nil {
-            var record = evicted[access.entry]
-            request(&record)
-            evicted[access.entry] = record
-        }
+        if known.isEvicted(access.entry) { request(access.entry) }
         drawSample()
         return true
     }
 
     public mutating func victim(for access: Access) -> EntryID {
         let victim = chooseVictim()
-        var record = residents[victim]
-        remove(victim, keepsRecord: true)
-        samples = true
-        let age = now &- record.lastRequest
+        var record = known.evict(victim)
+        let age = known.now &- record.lastRequest
         if Int(age) < parameters.window {
-            evicted.insert(victim, record)
+            known.remember(victim, record)
         } else {
             label(&record, distance: Double(age) + Double(parameters.window))
-            forget(record)
+            endHistory(record)
         }
         return victim
     }
 
     public mutating func insert(_ access: Access) {
-        var record = Record(size: access.size, lastRequest: now)
-        if evicted.place(of: access.entry) != nil {
-            record = evicted[access.entry]
-            record.size = access.size
-            evicted.remove(access.entry)
-        }
-        residents.insert(access.entry, record)
-        links.pushHead(access.entry, to: &order)
+        var record = known.forget(access.entry) ?? Record(size: access.size, lastRequest: known.now)
+        record.size = access.size
+        known.insert(access.entry, record)
     }
 
-    public mutating func remove(_ entry: EntryID) { remove(entry, keepsRecord: false) }
-    public func remembers(_ entry: EntryID) -> Bool { evicted.place(of: entry) != nil }
+    public mutating func remove(_ entry: EntryID) {
+        var record = known.remove(entry)
+        while pending.removeNewest(from: &record.samples) != nil {}
+        endHistory(record)
+    }
+
+    public func remembers(_ entry: EntryID) -> Bool { known.isEvicted(entry) }
 
     public var metadataBytes: MetadataBytes {
-        residents.metadataBytes + evicted.metadataBytes
+        known.metadataBytes
             + MetadataBytes(
-                fixed: batch.byteCount + requested.byteCount, perNumber: links.byteCount,
+                fixed: model.byteCount + requested.byteCount,
                 perResident: histories.byteCount + pending.byteCount + drawn.byteCount)
     }
-    public var metrics: [PolicyMetric] {
-        [PolicyMetric("trainings", Double(trainings)), PolicyMetric("known_evicted", Double(evicted.count))]
-    }
+    public var metrics: [PolicyMetric] { model.metrics + known.metrics }
 
     // MARK: - The window
 
-    /// Advances the time, and forgets the evicted object whose last request has left the window.
+    /// Counts a request, and forgets the evicted object whose last request has left the window.
     private mutating func begin(_ access: Access) {
-        time += 1
-        let place = time % parameters.window
+        known.countRequest()
+        let place = known.time % parameters.window
         let entry = requested[wide: place]
         requested[wide: place] = access.entry
-        guard time >= parameters.window, evicted.place(of: entry) != nil else { return }
-        var record = evicted[entry]
-        guard now &- record.lastRequest == UInt32(parameters.window) else { return }
+        guard known.time >= parameters.window, known.isEvicted(entry),
+            known.now &- known[entry].lastRequest == UInt32(parameters.window), var record = known.forget(entry)
+        else { return }
         label(&record, distance: 2 * Double(parameters.window))
-        evicted.remove(entry)
-        forget(record)
+        endHistory(record)
     }
 
-    /// Labels the samples of an object and updates its features, because it is requested.
-    private mutating func request(_ record: inout Record) {
+    /// Labels the samples of a known object and updates its features, because it is requested.
+    private mutating func request(_ entry: EntryID) {
+        var record = known[entry]
         label(&record, distance: nil)
-        let distance = now &- record.lastRequest
+        let distance = known.now &- record.lastRequest
         if record.history == .max {
             record.history = histories.begin(distance: distance)
         } else {
             histories.append(distance: distance, to: record.history)
         }
-        record.lastRequest = now
+        record.lastRequest = known.now
+        known[entry] = record
     }
 
-    private mutating func remove(_ entry: EntryID, keepsRecord: Bool) {
-        var record = residents[entry]
-        residents.remove(entry)
-        links.remove(entry, from: &order)
-        guard !keepsRecord else { return }
-        while pending.removeNewest(from: &record.samples) != nil {}
-        forget(record)
-    }
-
-    private mutating func forget(_ record: Record) {
+    private mutating func endHistory(_ record: Record) {
         if record.history != .max { histories.release(record.history) }
     }
 
@@ -221,59 +165,46 @@ public struct LRB: ~Copyable, CataloguedPolicy {
 
     /// Samples one of the known objects.
     private mutating func drawSample() {
-        let known = residents.count + evicted.count
-        guard samples, known > 0 else { return }
-        let place = generator.next(below: known)
-        if place < residents.count {
-            let member = residents[place]
-            var record = member.payload
-            pending.add(now, to: &record.samples)
-            residents[member.entry] = record
-        } else {
-            let member = evicted[place - residents.count]
-            var record = member.payload
-            pending.add(now, to: &record.samples)
-            evicted[member.entry] = record
-        }
+        let residents = known.residents.count
+        guard let place = known.drawSample(below: residents + known.evicted.count, with: &generator) else { return }
+        let entry = place < residents ? known.residents[place].entry : known.evicted[place - residents].entry
+        pending.add(known.now, to: &known[entry].samples)
     }
 
     /// Moves the samples of an object to the batch, and trains when it is full.
     ///
     /// - Parameter distance: the distance to the next request; `nil` if that is the present one.
     private mutating func label(_ record: inout Record, distance: Double?) {
-        guard record.samples != PendingSamples.none else { return }
         while let time = pending.removeNewest(from: &record.samples) {
-            histories.fill(
-                row.values, of: record.history, age: time &- record.lastRequest, size: record.size,
-                window: parameters.window)
-            batch.append(row.values, label: Float(PortableMath.log1p(distance ?? Double(now &- time))))
+            fill(model.sampleRow, of: record, at: time)
+            model.addSample(distance: distance ?? Double(known.now &- time))
         }
-        guard batch.count >= parameters.batch else { return }
-        trees = trainer.train(batch, treeParameters)
-        batch.removeAll()
-        trainings += 1
+        if model.isBatchFull { model.train() }
+    }
+
+    /// Writes the features of an object at a time.
+    private func fill(_ row: UnsafeMutablePointer<Double>, of record: Record, at time: UInt32) {
+        histories.fill(
+            row, of: record.history, age: time &- record.lastRequest, size: record.size, window: parameters.window)
     }
 
     // MARK: - Eviction
 
     private mutating func chooseVictim() -> EntryID {
-        let oldest = order.tail
-        guard let trees, Int(now &- residents[oldest].lastRequest) < parameters.window else { return oldest }
+        let oldest = known.oldest
+        guard model.isTrained, Int(known.now &- known[oldest].lastRequest) < parameters.window else { return oldest }
         chooseCandidates()
+        let rows = model.candidateRows(candidates.count)
         for (index, place) in candidates.enumerated() {
-            let record = residents[place].payload
-            histories.fill(
-                candidateRows.values + index * RequestHistories.features, of: record.history,
-                age: now &- record.lastRequest, size: record.size, window: parameters.window)
+            fill(rows + index * RequestHistories.features, of: known.residents[place].payload, at: known.now)
         }
-        trees.predict(
-            candidateRows.values, count: candidates.count, features: RequestHistories.features,
-            into: predictions.values)
+        let predictions = model.predict(candidates.count)
         var (victim, farthest) = (EntryID.none, -Double.infinity)
         for (index, place) in candidates.enumerated() {
-            var score = predictions.values[index]
-            if parameters.objective == .objectMissRatio { score *= Double(residents[place].payload.size) }
-            if score > farthest { (victim, farthest) = (residents[place].entry, score) }
+            let resident = known.residents[place]
+            var score = predictions[index]
+            if parameters.boosting.objective == .objectMissRatio { score *= Double(resident.payload.size) }
+            if score > farthest { (victim, farthest) = (resident.entry, score) }
         }
         return victim
     }
@@ -281,13 +212,13 @@ public struct LRB: ~Copyable, CataloguedPolicy {
     /// Draws residents, each at most once; all of them if they are no more than `sample`.
     private mutating func chooseCandidates() {
         candidates.removeAll(keepingCapacity: true)
-        if residents.count <= parameters.sample {
-            candidates.append(contentsOf: 0..<residents.count)
+        if known.residents.count <= parameters.boosting.sample {
+            candidates.append(contentsOf: 0..<known.residents.count)
             return
         }
         draws &+= 1
-        while candidates.count < parameters.sample {
-            let place = residents.draw(with: &generator)
+        while candidates.count < parameters.boosting.sample {
+            let place = known.residents.draw(with: &generator)
             if drawn[UInt32(place)] == draws { continue }
             drawn[UInt32(place)] = draws
             candidates.append(place)
