@@ -79,13 +79,7 @@ struct BoostingConformanceTests {
                 let context = trace.context(for: policy(number), capacity: capacity, roomForEntries: false)
                 let expected = CheckedRun(policy(number), context).serve(trace.accesses)
                 let run = CheckedRun(policy(number), context)
-                var (keys, outcomes): (KeyTable, [AccessOutcome]) = (KeyTable(), [])
-                for access in trace.accesses {
-                    var renumbered = access
-                    renumbered.entry = keys.number(of: access.entry)
-                    outcomes.append(run.cache.access(renumbered))
-                    if access.requestNumber % 5 == 0 { keys.collect(from: run.cache) }
-                }
+                let outcomes = run.serve(trace.accesses, recyclingEvery: 5).outcomes
                 #expect(outcomes == expected && run.record.breaches.isEmpty, "\(number) on \(trace) at \(capacity)")
             }
         }

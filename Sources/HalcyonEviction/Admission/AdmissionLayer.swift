@@ -10,7 +10,9 @@ public protocol AdmissionFilter: ~Copyable {
     mutating func admit(_ access: Access) -> Bool
     /// Updates the filter for an entry that is resident from now on. By default ignored.
     mutating func insert(_ access: Access)
-    /// Returns whether the filter still knows an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
+    /// Returns whether the filter still knows an entry that is not resident; see ``EvictionPolicy/remembers(_:)``. Only when
+    /// neither the policy nor the filter knows an entry, its number goes to another object, which both then see for the
+    /// first time. So this must be true while an earlier request of the entry can affect a decision on its number.
     func remembers(_ entry: EntryID) -> Bool
     /// Adapts the filter to another capacity of the cache. By default ignored.
     mutating func resize(to capacity: Int)

@@ -6,6 +6,11 @@
 /// members, and admits them at once. libCacheSim's `bloomfilter` admission remembers every object for ever, in a hash
 /// table; while the young filter is not full, decisions are equal except for false members.
 ///
+/// The filters know objects by their numbers. A number goes to another object only when neither filter contains it
+/// (``remembers(_:)``), so the first request of the new object is not taken for a second one. A live cache therefore keeps
+/// the numbers and keys of up to six refused objects a resident, or of 6,144 if that is more. Which objects are false
+/// members depends on their numbers, and so do a few decisions.
+///
 /// O(1); clearing takes O(size) once a filter. Bytes: 8 to 16 a resident, at least 8 KB. The number of residents is
 /// estimated: the capacity over the mean size of the objects that were inserted, at most their number.
 ///

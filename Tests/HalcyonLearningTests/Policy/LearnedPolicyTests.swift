@@ -117,14 +117,7 @@ struct LearnedPolicyTests {
             let run = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
             let expected = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
                 .serve(trace.accesses)
-            var keys = KeyTable()
-            var outcomes: [AccessOutcome] = []
-            for access in trace.accesses {
-                var renumbered = access
-                renumbered.entry = keys.number(of: access.entry)
-                outcomes.append(run.cache.access(renumbered))
-                if access.requestNumber % 5 == 0 { keys.collect(from: run.cache) }
-            }
+            let outcomes = run.serve(trace.accesses, recyclingEvery: 5).outcomes
             let areSame = outcomes == expected
             #expect(areSame, "\(trace)")
             for entry in 0..<EntryID(trace.objectCount) { run.cache.remove(entry) }

@@ -23,6 +23,24 @@ public struct CheckedRun {
         accesses.map { cache.access($0) }
     }
 
+    /// Serves all accesses one by one under recycled numbers; see ``KeyTable``.
+    ///
+    /// - Parameter interval: the requests after which the numbers that the cache has no use for are taken back.
+    /// - Returns: the outcomes, and how many numbers went to another object.
+    public func serve(
+        _ accesses: some Sequence<Access>, recyclingEvery interval: Int
+    ) -> (outcomes: [AccessOutcome], recycled: Int) {
+        var keys = KeyTable()
+        let outcomes = accesses.map { access in
+            var renumbered = access
+            renumbered.entry = keys.number(of: access.entry)
+            let outcome = cache.access(renumbered)
+            if access.requestNumber % interval == 0 { keys.collect(from: cache) }
+            return outcome
+        }
+        return (outcomes, keys.recycled)
+    }
+
     /// Serves all accesses in batches of `size`.
     public func serve(_ accesses: [Access], batchesOf size: Int) -> [AccessOutcome] {
         let entries = accesses.map(\.entry)
