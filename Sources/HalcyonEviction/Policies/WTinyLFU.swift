@@ -165,6 +165,11 @@ public struct WTinyLFU: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func remove(_ entry: EntryID) { lists.remove(entry) }
+
+    /// Whether an entry has a count. Otherwise a live cache would give its number to another entry, which inherits the count.
+    /// After a halving, at most some ten entries a resident have one; up to a few percent of the others have one by chance.
+    public func remembers(_ entry: EntryID) -> Bool { frequency(of: entry) > 0 }
+
     public var metadataBytes: MetadataBytes {
         lists.metadataBytes
             + MetadataBytes(perResident: sketch.byteCount + (hasDoorkeeper ? doorkeeper.byteCount : 0))

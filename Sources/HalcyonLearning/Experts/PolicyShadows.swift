@@ -2,107 +2,67 @@ import HalcyonEviction
 
 /// Simulates caches of the same capacity under other policies, and follows one of them while it saves more than the learner.
 ///
-/// A shadow serves every request and holds numbers only. Where a shadow and this cache differ, the difference counts for the
+/// A shadow serves requests and holds numbers only. Where a shadow and this cache differ, the difference counts for the
 /// shadow (only the shadow hit) or against it, in units of the cost of a miss. A recent sum covers the last thousand
 /// differences, and a total all of them. A shadow is followed while it is ahead in both by more than chance explains: by
-/// ``standardErrors`` standard deviations.
+/// ``PolicyShadow/standardErrors`` standard deviations.
 ///
 /// To follow a shadow means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds
 /// and this cache does not comes back with the next request. The shadow of LRU needs no such detour: the least recent
-/// resident is evicted. After a turnover (``Simulated/turnoversFollowed``) the learner decides again. If it falls behind
-/// again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows beyond chance after
-/// ``turnoversOfTrial`` turnovers. So the number of trials grows with the logarithm of the number of turnovers. A shadow
-/// that is ahead of the one that is followed takes its place.
+/// resident is evicted. After a turnover (``SimulatedPolicy/turnoversFollowed``) the learner decides again. If it falls
+/// behind again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows beyond
+/// chance after ``turnoversOfTrial`` turnovers. So the number of trials grows with the logarithm of the number of turnovers.
+/// A shadow that is ahead of the one that is followed takes its place.
 ///
-/// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU. There are none in a cache
-/// of more than ``mostResidents`` residents, and none with prefetching: what is prefetched takes space that a shadow has.
-/// With variable sizes the only shadow is LRU, for safety. Beyond so many residents it simulates a sample of the objects.
-/// With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and GDSF: they cost 0.3 % more misses on short traces,
-/// and where they gained depended on the seed.
+/// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU. In a cache of more
+/// than ``mostSimulated`` entries they end once the learner is ahead of all of them beyond chance after
+/// ``turnoversOfTrial`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
+/// capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead there by
+/// ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not followed for
+/// ``turnoversOfTrial`` turnovers and is not ahead on the sample of late. A cache of more than ``mostResidents`` entries
+/// begins with the sample. A shadow that begins late has the residents at first, and its differences count after a
+/// turnover. There are no shadows with prefetching: what is prefetched takes space that a shadow has.
+///
+/// With variable sizes the only shadow is LRU, for safety. In a cache of more than ``mostResidents`` residents it serves a
+/// sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and GDSF: they cost 0.3 % more
+/// misses on short traces, and where they gained depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. The first request for a prefetched object counts as a miss of this cache. Amortised O(1) a
-/// request and shadow. Bytes: at most some 100 for each of ``mostResidents`` residents.
+/// request and shadow. Bytes: at most some 200 for each of ``mostResidents`` residents, and in a larger cache for each
+/// resident while it has shadows of all objects.
 struct PolicyShadows: ~Copyable {
-    /// The most residents of a cache with shadows of all its objects, and of a shadow of a sample.
+    /// With uniform sizes, the most entries of a shadow of a sample, and of a cache that needs none.
+    static let mostSimulated = 256
+    /// With variable sizes, the most residents of a shadow; with uniform sizes, the most entries of a cache that begins with
+    /// shadows of all objects.
     static let mostResidents = 16_384
-    /// The standard deviations by which a shadow must be ahead to be followed.
-    static let standardErrors = 4.0
+    /// The standard deviations by which a shadow of a sample is ahead when one of all objects begins.
+    static let errorsOfProposal = 2.0
     /// The turnovers after which the learner may have proved itself.
     static let turnoversOfTrial = 4
-    /// The ratio of older differences that is kept at each new one.
-    private static let memory = 0.999
-    /// The binary logarithm of the factor by which a sample gets smaller.
+    /// With variable sizes, the binary logarithm of the factor by which a sample gets smaller.
     private static let thinning = 4
 
-    /// A policy that is simulated.
-    private enum Simulated {
-        case s3FIFO, wTinyLFU, lru
+    /// The shadows of all objects with uniform sizes. Once there are shadows of a sample, only those that were ahead there.
+    private var full: [PolicyShadow] = []
+    private var fullNumbers = ShadowNumbers()
+    /// The shadows of the sample. With variable sizes the sample begins as all objects.
+    private var sampled: [PolicyShadow] = []
+    private var sampleNumbers = ShadowNumbers()
+    /// The binary logarithm of the objects for each one in the sample.
+    private var shift = 0
+    /// The objects that were drawn for the sample or not.
+    private var draws: UInt64 = 0
 
-        var name: String {
-            switch self {
-            case .s3FIFO: "s3-fifo"
-            case .wTinyLFU: "w-tinylfu"
-            case .lru: "lru"
-            }
-        }
-
-        /// The turnovers of the first time that it is followed. To hold what another policy holds takes a turnover; LRU
-        /// serves to bridge a phase.
-        var turnoversFollowed: Double { self == .lru ? 0.1 : 1 }
-
-        func makeCache(_ context: PolicyContext) -> any AnyCache {
-            switch self {
-            case .s3FIFO: ConfiguredPolicy(S3FIFO.self).makeCache(context)
-            case .wTinyLFU: ConfiguredPolicy(WTinyLFU.self).makeCache(context)
-            case .lru: ConfiguredPolicy(LRU.self).makeCache(context)
-            }
-        }
-    }
-
-    /// Differences between a shadow and this cache: those that count for the shadow minus the others, and their squares.
-    private struct Balance {
-        var excess = 0.0
-        var variance = 0.0
-
-        /// The standard deviations by which the shadow is ahead.
-        var lead: Double { variance > 0 ? excess / variance.squareRoot() : 0 }
-
-        mutating func count(_ difference: Double, keeping memory: Double) {
-            excess = excess * memory + difference
-            variance = variance * memory + difference * difference
-        }
-    }
-
-    /// A simulated cache with its balances against this cache.
-    private struct Shadow {
-        let policy: Simulated
-        let cache: any AnyCache
-        /// The last thousand differences; none when another begins to decide.
-        var recent = Balance()
-        var total = Balance()
-
-        /// Whether it is ahead beyond chance.
-        var isAhead: Bool { min(recent.lead, total.lead) > PolicyShadows.standardErrors }
-
-        mutating func count(_ difference: Double) {
-            recent.count(difference, keeping: PolicyShadows.memory)
-            total.count(difference, keeping: 1)
-        }
-    }
-
-    private var shadows: [Shadow] = []
-    private var numbers = ShadowNumbers()
     private var missCost = MissCost(perMiss: 1, perByte: 0)
     private var context = PolicyContext(capacity: 0)
-    /// The binary logarithm of the objects for each one in the sample; 0 if all objects are simulated.
-    private var shift = 0
 
-    /// The shadow that is followed.
-    private var leader: Int?
-    /// The evictions that the leader still decides.
+    /// The policy that is followed.
+    private(set) var leader: SimulatedPolicy?
+    /// The decisions that the leader still takes.
     private var remaining = 0
-    /// The evictions by the learner since it decided again.
+    /// The decisions of the learner since it decided again.
     private var trial = 0
     /// The number of times that the learner fell behind since it proved itself.
     private var failures = 0
@@ -124,118 +84,197 @@ struct PolicyShadows: ~Copyable {
     /// The shadows of a cache made in this context.
     init(_ context: PolicyContext, missCost: MissCost) {
         self.missCost = missCost
-        self.context = PolicyContext(
-            capacity: context.capacity, usesUniformSizes: context.usesUniformSizes, seed: context.seed)
-        self.context.keepsVictims = true
-        start(context.usesUniformSizes ? [.s3FIFO, .wTinyLFU] : [.lru])
+        self.context = context
+        start()
     }
 
-    /// The heap bytes. They are bounded, and nearly all belong to tables by number.
-    var byteCount: Int {
-        shadows.reduce(numbers.byteCount + surplus.count * MemoryLayout<EntryID>.stride) {
+    /// The heap bytes. Those of shadows of all objects of a large cache count as bytes of its residents.
+    var metadataBytes: MetadataBytes {
+        let sample = sampled.reduce(sampleNumbers.byteCount) { $0 + $1.cache.metadataBytes.total }
+        let all = full.reduce(fullNumbers.byteCount + surplus.count * MemoryLayout<EntryID>.stride) {
             $0 + $1.cache.metadataBytes.total
         }
+        return context.capacity > PolicyShadows.mostResidents && context.usesUniformSizes
+            ? MetadataBytes(fixed: sample, perResident: all) : MetadataBytes(fixed: sample + all)
     }
 
-    /// The name of the policy that is followed.
-    var leaderName: String? { leader.map { shadows[$0].policy.name } }
+    /// The shadows of this cache: all that decide, or that decide whether another begins.
+    var judges: [PolicyShadow] { sampled.isEmpty ? full : sampled }
 
-    /// The cost that the shadow of a policy saved beyond this cache; negative if it saved less, `nil` if there is no such shadow.
-    func balance(of policy: String) -> Double? { shadows.first { $0.policy.name == policy }?.total.excess }
+    /// The number of shadows of all objects.
+    var fullCount: Int { full.count }
 
     /// Whether a shadow is followed.
     @inline(__always)
     var isFollowing: Bool { leader != nil }
 
     /// Whether the least recent resident is the victim.
-    var followsLeastRecent: Bool { leader.map { shadows[$0].policy == .lru } ?? false }
+    var followsLeastRecent: Bool { leader == .lru }
 
-    private mutating func start(_ policies: [Simulated]) {
-        numbers = ShadowNumbers(shift: shift)
-        var context = context
-        context.capacity >>= shift
-        shadows = policies.map { Shadow(policy: $0, cache: $0.makeCache(context)) }
+    private mutating func start() {
         (leader, surplus, trial, failures) = (nil, [], 0, 0)
+        (full, sampled) = ([], [])
+        fullNumbers = ShadowNumbers()
+        guard context.usesUniformSizes else {
+            sampled = [PolicyShadow(.lru, cache: makeCache(.lru, shift: shift))]
+            sampleNumbers = ShadowNumbers(isSample: shift > 0)
+            return
+        }
+        shift = PolicyShadows.uniformShift(context.capacity)
+        sampleNumbers = ShadowNumbers(isSample: true)
+        let beginsWithSample = context.capacity > PolicyShadows.mostResidents
+        let shadows = [SimulatedPolicy.s3FIFO, .wTinyLFU].map {
+            PolicyShadow($0, cache: makeCache($0, shift: beginsWithSample ? shift : 0))
+        }
+        if beginsWithSample { sampled = shadows } else { full = shadows }
+    }
+
+    /// The smallest shift by which a sample fits the bound.
+    private static func uniformShift(_ capacity: Int) -> Int {
+        var shift = 0
+        while capacity >> shift > mostSimulated { shift += 1 }
+        return shift
+    }
+
+    private func makeCache(_ policy: SimulatedPolicy, shift: Int) -> any AnyCache {
+        policy.makeCache(
+            capacity: context.capacity >> shift, usesUniformSizes: context.usesUniformSizes, seed: context.seed)
     }
 
     // MARK: Requests
 
-    /// Serves a request in each shadow, and decides which shadow is followed.
+    /// Serves a request in the shadows, and decides which of them is followed.
+    ///
+    /// - Parameter record: the record of the object, before the request counts there.
     @inline(__always)
-    mutating func access(_ access: Access, isMiss: Bool, history: borrowing ObjectHistory) {
-        if !shadows.isEmpty { serve(access, isMiss: isMiss, history: history) }
+    mutating func access(
+        _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>, history: borrowing ObjectHistory
+    ) {
+        if full.isEmpty && sampled.isEmpty { return }
+        if record.pointee.accesses == 0 { record.pointee.isSampled = draw(shift) }
+        if record.pointee.isSampled || !full.isEmpty {
+            serve(access, isMiss: isMiss, record: record, history: history)
+        }
+    }
+
+    /// Returns true for one in 2^`shift` objects.
+    private mutating func draw(_ shift: Int) -> Bool {
+        if shift == 0 { return true }
+        draws &+= 1
+        return SplitMix64.mix(draws) & (1 << UInt64(shift) - 1) == 0
     }
 
     @inline(never)
-    private mutating func serve(_ access: Access, isMiss: Bool, history: borrowing ObjectHistory) {
-        if shadowed(history.count) > PolicyShadows.mostResidents {
-            thin()
-            if shadows.isEmpty { return }
-        }
-        guard let number = numbers.number(of: access.entry) else { return }
-        var numbered = access
-        numbered.entry = number
+    private mutating func serve(
+        _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>, history: borrowing ObjectHistory
+    ) {
         var differs = false
-        for index in shadows.indices {
-            let isHit = shadows[index].cache.access(numbered).isHit
-            collectVictims(of: index, history: history)
-            if isHit != isMiss { continue }
-            differs = true
-            let cost = Double(missCost.cost(size: access.size))
-            shadows[index].count(isHit ? cost : -cost)
+        if record.pointee.isSampled && !sampled.isEmpty {
+            if !context.usesUniformSizes && history.count >> shift > PolicyShadows.mostResidents { thin() }
+            differs = serveSample(access, isMiss: isMiss, record: record)
+        }
+        if !full.isEmpty {
+            var numbered = access
+            numbered.entry = fullNumbers.number(of: access.entry)
+            for index in full.indices {
+                let isHit = full[index].cache.access(numbered).isHit
+                if !isHit { collectVictims(of: index, history: history) }
+                if isHit != isMiss { continue }
+                differs = true
+                full[index].count(difference(isHit, size: access.size))
+            }
         }
         if differs { select(history: history) }
     }
 
+    /// Serves a request in the shadows of the sample, and returns whether one of them differs.
+    private mutating func serveSample(
+        _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>
+    ) -> Bool {
+        // With variable sizes, an object that is not new and has no number was drawn for a larger sample.
+        if !context.usesUniformSizes, shift > 0, record.pointee.accesses > 0,
+            sampleNumbers.known(access.entry) == nil
+        {
+            record.pointee.isSampled = draw(PolicyShadows.thinning)
+            if !record.pointee.isSampled { return false }
+        }
+        var numbered = access
+        numbered.entry = sampleNumbers.number(of: access.entry)
+        var differs = false
+        for index in sampled.indices {
+            let isHit = sampled[index].cache.access(numbered).isHit
+            if !isHit { dropVictims(of: sampled[index]) }
+            if isHit != isMiss { continue }
+            differs = true
+            sampled[index].count(difference(isHit, size: access.size))
+        }
+        return differs
+    }
+
+    /// What counts for a shadow that differs from this cache.
+    private func difference(_ isHit: Bool, size: Int) -> Double {
+        let cost = Double(missCost.cost(size: size))
+        return isHit ? cost : -cost
+    }
+
     /// Removes an object that the owner of the cache removes.
     mutating func remove(_ entry: EntryID) {
-        guard let number = numbers.known(entry) else { return }
+        if let number = sampleNumbers.known(entry) { PolicyShadows.remove(number, from: sampled) }
+        if let number = fullNumbers.known(entry) { PolicyShadows.remove(number, from: full) }
+    }
+
+    private static func remove(_ number: UInt32, from shadows: [PolicyShadow]) {
         for shadow in shadows where shadow.cache.contains(number) { shadow.cache.remove(number) }
     }
 
     /// Forgets an object that the learner's history has forgotten, so that its number may be reused. Amortised O(1).
     @inline(__always)
-    mutating func forget(_ entry: EntryID) {
-        if entry != .none && !shadows.isEmpty { retire(entry) }
+    mutating func forget(_ ghost: Ghost) {
+        if ghost.entry != .none && (ghost.isSampled || !full.isEmpty) { retire(ghost.entry) }
     }
 
     private mutating func retire(_ entry: EntryID) {
-        remove(entry)
-        numbers.retire(entry)
-        let bound = max(1_024, shadows.reduce(0) { $0 + 2 * $1.cache.count })
-        if numbers.retiredCount > bound {
-            let shadows = shadows
-            numbers.free { number in shadows.contains { $0.cache.remembers(number) } }
-        }
+        PolicyShadows.retire(entry, from: &sampleNumbers, of: sampled)
+        PolicyShadows.retire(entry, from: &fullNumbers, of: full)
+    }
+
+    private static func retire(_ entry: EntryID, from numbers: inout ShadowNumbers, of shadows: [PolicyShadow]) {
+        guard let number = numbers.retire(entry) else { return }
+        remove(number, from: shadows)
+        if numbers.needsFreeing { numbers.free { number in shadows.contains { $0.cache.remembers(number) } } }
     }
 
     /// Changes the capacity of the shadows, whose balances start again.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
         mostSeen = 0
+        if context.usesUniformSizes && PolicyShadows.uniformShift(capacity) != shift { return start() }
         limitShadows(history: history)
         endFollowing()
-        for index in shadows.indices { shadows[index].total = Balance() }
+        for index in full.indices { full[index].total = PolicyShadow.Balance() }
+        for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
     }
 
     private mutating func limitShadows(history: borrowing ObjectHistory) {
-        let count = mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1)
-        for index in shadows.indices {
-            shadows[index].cache.limit(
+        for shadow in sampled {
+            let count = mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1)
+            shadow.cache.limit(
                 capacity: context.capacity >> shift, count: count, at: Access(entry: .none), victims: &victims)
+            victims.removeAll(keepingCapacity: true)
+        }
+        for index in full.indices {
+            full[index].cache.limit(
+                capacity: context.capacity, count: .max, at: Access(entry: .none), victims: &victims)
             collectVictims(of: index, history: history)
         }
     }
 
-    /// The residents, or as many as a sample of them has.
-    private func shadowed(_ residents: Int) -> Int { residents >> shift }
-
     /// Adds residents that left the leader to the surplus.
     private mutating func collectVictims(of index: Int, history: borrowing ObjectHistory) {
-        shadows[index].cache.takeVictims(into: &victims)
-        if leader == index {
+        full[index].cache.takeVictims(into: &victims)
+        if full[index].policy == leader {
             for victim in victims {
-                let entry = numbers.entry(of: victim)
+                let entry = fullNumbers.entry(of: victim)
                 if history.resident(entry) != ObjectRecord.none { surplus.append(entry) }
             }
             if surplus.count > 2 * history.count + 64 { findSurplus(history: history) }
@@ -243,22 +282,25 @@ struct PolicyShadows: ~Copyable {
         victims.removeAll(keepingCapacity: true)
     }
 
-    /// Goes on with the shadow of LRU on a smaller sample; with uniform sizes without any.
+    private mutating func dropVictims(of shadow: PolicyShadow) {
+        shadow.cache.takeVictims(into: &victims)
+        victims.removeAll(keepingCapacity: true)
+    }
+
+    /// Goes on with the shadow of LRU on a smaller sample.
     private mutating func thin() {
         mostSeen = 0
         shift += PolicyShadows.thinning
-        start(context.usesUniformSizes ? [] : [.lru])
+        start()
     }
-
-    /// Returns whether an object has been requested and is simulated.
-    func knows(_ entry: EntryID) -> Bool { numbers.known(entry) != nil }
 
     // MARK: Decisions
 
-    /// Returns whether the leader holds an object.
+    /// Returns whether the leader, which is not LRU, holds an object.
     func leaderHolds(_ entry: EntryID) -> Bool {
-        guard let leader, let number = numbers.known(entry) else { return false }
-        return shadows[leader].cache.contains(number)
+        guard let number = fullNumbers.known(entry), let shadow = full.first(where: { $0.policy == leader })
+        else { return false }
+        return shadow.cache.contains(number)
     }
 
     /// Removes and returns the next object that left the leader and did not return; `nil` if there is none.
@@ -272,14 +314,19 @@ struct PolicyShadows: ~Copyable {
     /// Counts an eviction or a refusal, whoever decided it.
     @inline(__always)
     mutating func countDecision(history: borrowing ObjectHistory) {
-        if shadows.isEmpty { return }
+        if !(full.isEmpty && sampled.isEmpty) { noteDecision(history: history) }
+    }
+
+    private mutating func noteDecision(history: borrowing ObjectHistory) {
         if !context.usesUniformSizes && history.count > mostSeen {
             mostSeen = history.count
             limitShadows(history: history)
         }
+        for index in full.indices { full[index].awaitFairness() }
+        for index in sampled.indices { sampled[index].awaitFairness() }
         guard leader != nil else {
             trial += 1
-            if failures > 0 && trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { endTrial() }
+            if trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { endTrial(history: history) }
             return
         }
         decisions += 1
@@ -292,25 +339,89 @@ struct PolicyShadows: ~Copyable {
         restart()
     }
 
-    /// Forgets the failures of the learner if it is ahead of all shadows beyond chance.
-    private mutating func endTrial() {
-        if shadows.allSatisfy({ $0.recent.lead < -PolicyShadows.standardErrors }) { failures = 0 }
+    /// Forgets the failures of the learner if it is ahead of all shadows beyond chance, and ends shadows of all objects that
+    /// are not needed.
+    private mutating func endTrial(history: borrowing ObjectHistory) {
+        if failures == 0 && full.isEmpty { return }
+        let isProved = judges.allSatisfy { $0.isBehind }
+        if isProved { failures = 0 }
+        if shift == 0 || full.isEmpty || !context.usesUniformSizes { return }
+        if sampled.isEmpty {
+            if isProved { beginSample(history: history) }
+        } else if !sampled.contains(where: { shadow in
+            shadow.recent.excess > 0 && full.contains { $0.policy == shadow.policy }
+        }) {
+            endFull()
+        }
     }
 
     /// Follows the shadow that is furthest ahead, if it is ahead beyond chance.
     private mutating func select(history: borrowing ObjectHistory) {
-        var best = 0
-        for index in shadows.indices where shadows[index].recent.lead > shadows[best].recent.lead { best = index }
-        guard best != leader, shadows[best].isAhead,
-            shadows[best].total.excess > (leader.map { shadows[$0].total.excess } ?? 0)
+        if context.usesUniformSizes { propose(history: history) }
+        let shadows = context.usesUniformSizes ? full : sampled
+        guard let best = shadows.max(by: { $0.recent.lead < $1.recent.lead }), best.policy != leader, best.isAhead,
+            total(of: best.policy) > (leader.map { total(of: $0) } ?? 0)
         else { return }
         if leader == nil { failures += 1 }
-        leader = best
+        leader = best.policy
         follows += 1
-        let first = shadows[best].policy.turnoversFollowed * Double(max(history.count, 8))
+        let first = best.policy.turnoversFollowed * Double(max(history.count, 8))
         remaining = max(Int(first), 1) << min(failures - 1, 20)
         findSurplus(history: history)
         restart()
+    }
+
+    /// The cost that a policy saved beyond this cache, as far as all shadows were simulated.
+    private func total(of policy: SimulatedPolicy) -> Double {
+        judges.first { $0.policy == policy }?.total.excess ?? 0
+    }
+
+    /// Begins shadows of all objects for those that are ahead on the sample. O(residents).
+    private mutating func propose(history: borrowing ObjectHistory) {
+        for shadow in sampled
+        where min(shadow.recent.lead, shadow.total.lead) > PolicyShadows.errorsOfProposal
+            && !full.contains(where: { $0.policy == shadow.policy })
+        {
+            var twin = PolicyShadow(shadow.policy, cache: makeCache(shadow.policy, shift: 0))
+            var slot = history.oldest
+            while slot != ObjectRecord.none {
+                let record = history.records[Int(slot)]
+                _ = twin.cache.access(Access(entry: fullNumbers.number(of: record.entry)))
+                slot = record.newer
+            }
+            dropVictims(of: twin)
+            twin.decisionsUntilFair = history.count
+            full.append(twin)
+            trial = -history.count
+        }
+    }
+
+    /// Replaces the shadows of all objects by those of a sample, from the residents. O(residents).
+    private mutating func beginSample(history: borrowing ObjectHistory) {
+        sampled = full.map { PolicyShadow($0.policy, cache: makeCache($0.policy, shift: shift)) }
+        var slot = history.oldest
+        while slot != ObjectRecord.none {
+            let record = history.records[Int(slot)]
+            if record.isSampled {
+                let access = Access(entry: sampleNumbers.number(of: record.entry))
+                for shadow in sampled { _ = shadow.cache.access(access) }
+            }
+            slot = record.newer
+        }
+        for index in sampled.indices {
+            dropVictims(of: sampled[index])
+            sampled[index].decisionsUntilFair = history.count
+        }
+        endFull()
+    }
+
+    /// Ends the shadows of all objects. The balances of those of the sample start again.
+    private mutating func endFull() {
+        full = []
+        fullNumbers = ShadowNumbers()
+        for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
+        restart()
+        trial = 0
     }
 
     /// Finds all residents that the leader does not hold. O(residents).
@@ -326,6 +437,7 @@ struct PolicyShadows: ~Copyable {
     }
 
     private mutating func restart() {
-        for index in shadows.indices { shadows[index].recent = Balance() }
+        for index in full.indices { full[index].recent = PolicyShadow.Balance() }
+        for index in sampled.indices { sampled[index].recent = PolicyShadow.Balance() }
     }
 }

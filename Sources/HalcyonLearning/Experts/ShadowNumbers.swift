@@ -2,49 +2,55 @@ import HalcyonEviction
 
 /// The numbers of objects in shadows, given in the order of their first request.
 ///
-/// Of a sample of one in 2ⁿ objects, only these have numbers. Operations are O(1), ``free(unless:)`` is O(retired numbers). Bytes:
-/// 4 an object number and 8 a number.
+/// Operations are amortised O(1) where ``free(unless:)`` is called if ``needsFreeing``. Bytes: 4 an object number and 8 a number; of a sample of the
+/// objects some 24 a number.
 struct ShadowNumbers: ~Copyable {
     private static let unknown = UInt32.max
-    private static let notSampled = UInt32.max - 1
 
-    private let shift: Int
+    /// The numbers by object; empty for a sample.
     private var numbers = SlotArray<UInt32>(repeating: ShadowNumbers.unknown)
+    /// The numbers of the objects of a sample; `nil` for all objects.
+    private var sample: [EntryID: UInt32]?
     /// The object of each number; `.none` if it has none.
     private var entries: [EntryID] = []
     /// The numbers of objects that were forgotten, which a shadow may still remember.
     private var retired: [UInt32] = []
     private var unused: [UInt32] = []
-    private var decisions: UInt64 = 0
+    /// The numbers that may wait before they are freed, so that the calls of ``free(unless:)`` take amortised O(1).
+    private var waitingBound = ShadowNumbers.fewestWaiting
+    private static let fewestWaiting = 1_024
 
-    /// Numbers for one in 2^`shift` objects.
-    init(shift: Int = 0) { self.shift = shift }
+    /// - Parameter isSample: whether few of the objects get a number.
+    init(isSample: Bool = false) { if isSample { sample = [:] } }
 
     /// The number of numbers that wait to be freed.
     var retiredCount: Int { retired.count }
 
-    var byteCount: Int { numbers.byteCount + (entries.count + retired.count + unused.count) * 4 }
+    /// Whether enough numbers wait for ``free(unless:)``.
+    var needsFreeing: Bool { retired.count > waitingBound }
+
+    var byteCount: Int {
+        numbers.byteCount + (entries.count + retired.count + unused.count) * 4 + (sample?.capacity ?? 0) * 12
+    }
 
     /// Returns the number of an object, if it has one.
     @inline(__always)
     func known(_ entry: EntryID) -> UInt32? {
+        if let sample { return sample[entry] }
         let number = numbers[entry]
-        return number < ShadowNumbers.notSampled ? number : nil
+        return number == ShadowNumbers.unknown ? nil : number
     }
 
     /// Returns the object of a number; `.none` if it was forgotten.
     func entry(of number: UInt32) -> EntryID { entries[Int(number)] }
 
-    /// Returns the number of an object that is requested; `nil` if the object is not in the sample.
-    mutating func number(of entry: EntryID) -> UInt32? {
-        let known = numbers[entry]
-        if known < ShadowNumbers.notSampled { return known }
-        if known == ShadowNumbers.notSampled { return nil }
-        decisions &+= 1
-        if SplitMix64.mix(decisions) & (1 << UInt64(shift) - 1) != 0 {
-            numbers[entry] = ShadowNumbers.notSampled
-            return nil
-        }
+    /// Returns the number of an object that is requested.
+    @inline(__always)
+    mutating func number(of entry: EntryID) -> UInt32 { known(entry) ?? add(entry) }
+
+    /// Gives an object a number.
+    @inline(never)
+    private mutating func add(_ entry: EntryID) -> UInt32 {
         let number: UInt32
         if let reused = unused.popLast() {
             number = reused
@@ -53,17 +59,22 @@ struct ShadowNumbers: ~Copyable {
             number = UInt32(entries.count)
             entries.append(entry)
         }
-        numbers[entry] = number
+        set(entry, to: number)
         return number
     }
 
-    /// Forgets an object. Its number is not reused before ``free(unless:)``.
-    mutating func retire(_ entry: EntryID) {
-        if let number = known(entry) {
-            entries[Int(number)] = .none
-            retired.append(number)
-        }
-        numbers[entry] = ShadowNumbers.unknown
+    private mutating func set(_ entry: EntryID, to number: UInt32?) {
+        if sample != nil { sample?[entry] = number } else { numbers[entry] = number ?? ShadowNumbers.unknown }
+    }
+
+    /// Forgets an object, and returns the number that it had, if any. It is not reused before ``free(unless:)``.
+    @discardableResult
+    mutating func retire(_ entry: EntryID) -> UInt32? {
+        guard let number = known(entry) else { return nil }
+        entries[Int(number)] = .none
+        retired.append(number)
+        set(entry, to: nil)
+        return number
     }
 
     /// Frees the numbers of forgotten objects, unless `isRemembered`.
@@ -73,5 +84,6 @@ struct ShadowNumbers: ~Copyable {
         for number in candidates {
             if isRemembered(number) { retired.append(number) } else { unused.append(number) }
         }
+        waitingBound = max(ShadowNumbers.fewestWaiting, 2 * retired.count)
     }
 }

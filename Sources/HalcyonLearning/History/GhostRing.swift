@@ -16,11 +16,13 @@ struct Ghost: BitwiseCopyable {
     private var gap1 = UInt8.max
     private var gap2 = UInt8.max
     private var gap3 = UInt8.max
-    /// Fills the last two bytes, so that each byte of a ghost belongs to a number.
-    private var unused: UInt16 = 0
+    /// 1 if the object belongs to the sample of ``PolicyShadows``.
+    private var sampled: UInt8 = 0
+    /// Fills the last byte, so that each byte of a ghost belongs to a number.
+    private var unused: UInt8 = 0
 
     /// The bytes of each number, in the order of memory.
-    static let fields = [4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
+    static let fields = [4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 
     init() {}
 
@@ -35,7 +37,11 @@ struct Ghost: BitwiseCopyable {
         gap1 = record.gap1
         gap2 = record.gap2
         gap3 = record.gap3
+        sampled = record.isSampled ? 1 : 0
     }
+
+    /// Whether the object belongs to the sample of ``PolicyShadows``.
+    var isSampled: Bool { sampled != 0 }
 
     /// Limits the age, and forgets a sample that no longer waits; see `WrappingClock`.
     mutating func limitAge(at now: UInt32, isWaiting: (UInt32) -> Bool) {
@@ -56,6 +62,7 @@ struct Ghost: BitwiseCopyable {
         record.gap1 = gap1
         record.gap2 = gap2
         record.gap3 = gap3
+        record.isSampled = isSampled
         return record
     }
 
@@ -83,12 +90,12 @@ struct GhostRing: ~Copyable {
     /// Raises the bound to `limit` ghosts.
     mutating func allow(_ limit: Int) { self.limit = max(self.limit, limit) }
 
-    /// Adds a ghost and returns its place, and the object of the ghost that it replaces, if any.
-    mutating func push(_ ghost: Ghost) -> (place: UInt32, forgotten: EntryID) {
+    /// Adds a ghost and returns its place, and the ghost that it replaces; one of no object if there is none.
+    mutating func push(_ ghost: Ghost) -> (place: UInt32, forgotten: Ghost) {
         if next >= ring.count {
             if ring.count < limit { enlarge() } else { next = 0 }
         }
-        let forgotten = ring[next].entry
+        let forgotten = ring[next]
         ring[next] = ghost
         next &+= 1
         return (UInt32(truncatingIfNeeded: next &- 1), forgotten)

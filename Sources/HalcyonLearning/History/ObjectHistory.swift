@@ -119,12 +119,13 @@ struct ObjectHistory: ~Copyable {
         link(slot)
     }
 
-    /// Turns an open record that is on no list into a ghost. Returns the object whose ghost it replaces, or `.none`.
-    mutating func close(_ slot: UInt32) -> EntryID {
+    /// Turns an open record that is on no list into a ghost. Returns the ghost that it replaces; one of no object if there is
+    /// none.
+    mutating func close(_ slot: UInt32) -> Ghost {
         let record = records[Int(slot)]
         ghosts.allow(Int(Double(count) * ghostsPerResident))
         let (place, forgotten) = ghosts.push(Ghost(of: record))
-        if forgotten != .none { places[forgotten] = ObjectRecord.none }
+        if forgotten.entry != .none { places[forgotten.entry] = ObjectRecord.none }
         places[record.entry] = place | ObjectHistory.ghostBit
         records[Int(slot)].entry = .none
         records[Int(slot)].newer = free

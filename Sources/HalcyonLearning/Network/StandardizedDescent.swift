@@ -14,6 +14,9 @@ struct StandardizedDescent: ~Copyable {
     static let window: Float = 1_200
     /// The deviation of a standardized input: small, so that the first outputs of the hidden layer are small.
     static let deviation: Float = 0.25
+    /// The factor of ``deviation`` for cautious inputs. Their weights start smaller and move more slowly, so that the inputs
+    /// count for less until they have proved useful in many samples.
+    static let caution: Float = 0.25
     /// The addition to each variance, so that an input that hardly varies is not magnified.
     static let leastVariance: Float = 0.09
 
@@ -21,6 +24,8 @@ struct StandardizedDescent: ~Copyable {
     private let hidden: Int
     /// The place of the input that is always 1.
     private let one: Int
+    /// The inputs that are cautious.
+    private let cautious: Range<Int>
     private let vectors: VectorKernels
     private var optimizer: Adam
     /// V, in the order of the network's parameters.
@@ -38,9 +43,11 @@ struct StandardizedDescent: ~Copyable {
 
     /// Starts with the weights of `network` as V.
     ///
-    /// - Parameter one: the place of the input that is always 1.
-    init(of network: borrowing Perceptron, one: Int) {
-        (inputs, hidden, self.one) = (network.inputs, network.hidden, one)
+    /// - Parameters:
+    ///   - one: the place of the input that is always 1.
+    ///   - cautious: the inputs whose deviation is ``caution`` times that of the others.
+    init(of network: borrowing Perceptron, one: Int, cautious: Range<Int> = 0..<0) {
+        (inputs, hidden, self.one, self.cautious) = (network.inputs, network.hidden, one, cautious)
         vectors = network.vectors
         optimizer = Adam(parameters: network.parameters.count, vectors: network.vectors)
         standardized = HeapArray(repeating: 0, count: network.parameters.count)
@@ -93,7 +100,8 @@ struct StandardizedDescent: ~Copyable {
             let mixed = (1 - share) * variances[place] + share * squares[place] / Float(rows)
             variances[place] = max(mixed - move * move, 0)
             means[place] += move
-            scales[place] = Self.deviation / (variances[place] + Self.leastVariance).squareRoot()
+            let deviation = cautious.contains(place) ? Self.deviation * Self.caution : Self.deviation
+            scales[place] = deviation / (variances[place] + Self.leastVariance).squareRoot()
         }
     }
 

@@ -9,11 +9,14 @@ public final class LearnedModel {
     let learner: UnsafeMutablePointer<Learner>
 
     /// A model that has learned nothing yet, or that starts with the trained model of its parameters.
-    public init(_ parameters: LearnedParameters, seed: UInt64) {
+    ///
+    /// - Parameter servesOneCache: whether one cache alone will use the model. Its samples are fewer than those of many
+    ///   users, and features of users and categories then count for less until they have proved useful.
+    public init(_ parameters: LearnedParameters, seed: UInt64, servesOneCache: Bool = false) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         learner = .allocate(capacity: 1)
-        learner.initialize(to: Learner(parameters, seed: seed))
+        learner.initialize(to: Learner(parameters, seed: seed, isCautious: servesOneCache))
     }
 
     deinit {
@@ -59,12 +62,11 @@ struct Learner: ~Copyable {
     /// Records one eviction, to be explained; none by default.
     var watch = VictimWatch()
 
-    init(_ parameters: LearnedParameters, seed: UInt64) {
+    init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool) {
         features = FeatureAssembler(groups: parameters.groups, vectors: parameters.blas.vectors)
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
-            rate: Float(parameters.rate), patience: 1_000,
-            blas: parameters.blas, seed: seed)
+            rate: Float(parameters.rate), patience: 1_000, isCautious: isCautious, blas: parameters.blas, seed: seed)
         labelWindow = LabelWindow(base: parameters.baseWindow, multiplier: parameters.start?.windowMultiplier ?? 1)
         drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)
         scores = HeapArray(repeating: 0, count: parameters.candidates)

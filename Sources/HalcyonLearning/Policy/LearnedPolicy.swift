@@ -89,7 +89,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
-        self.init(parameters, context: context, model: LearnedModel(parameters, seed: context.seed))
+        let model = LearnedModel(parameters, seed: context.seed, servesOneCache: true)
+        self.init(parameters, context: context, model: model)
         ownsModel = true
         // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for.
         let isFair = !context.prefetches || !context.usesUniformSizes
@@ -281,7 +282,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let learner = learner
         labeller.labelSamples(of: record)
         let isNew = record.pointee.accesses == 0
-        shadows.access(access, isMiss: isMiss, history: history)
+        shadows.access(access, isMiss: isMiss, record: record, history: history)
         if isGuarded {
             let last = isNew ? nil : record.pointee.lastRequest(asOf: now)
             recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
@@ -456,7 +457,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if newObject != ObjectRecord.none, !shadows.leaderHolds(access.entry) { return access.entry }
         while let entry = shadows.nextSurplus() {
             let slot = history.resident(entry)
-            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: shadows.leaderName ?? "") }
+            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: shadows.leader?.name ?? "") }
         }
         return evictLeastRecent()
     }
@@ -511,11 +512,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The heap bytes held. The model counts in the first cache that it was made for, and each cache's correction in that
     /// cache. Both are fixed, as are the waiting samples, which are bounded, and the candidates.
     public var metadataBytes: MetadataBytes {
-        var fixed = labeller.byteCount + sampler.byteCount + shadows.byteCount
+        var fixed = labeller.byteCount + sampler.byteCount
         if countsModel { fixed += learner.pointee.byteCount - learner.pointee.trainer.corrections.byteCount }
         if labeller.correction != UserCorrections.none { fixed += UserCorrections.bytesEach }
         // The heap numbers residents by their records, not by their objects.
-        return history.metadataBytes
+        return history.metadataBytes + shadows.metadataBytes
             + MetadataBytes(fixed: fixed, perResident: greedyDual.byteCount + recencyGuard.byteCount)
     }
 

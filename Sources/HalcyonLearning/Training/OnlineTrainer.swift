@@ -40,14 +40,19 @@ struct OnlineTrainer: ~Copyable {
     private let rate: Float
     private let patience: Int
 
-    init(hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, blas: BLAS, seed: UInt64) {
+    /// - Parameter isCautious: whether the user–category features count for less at first; see ``StandardizedDescent/caution``.
+    init(
+        hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, isCautious: Bool = false,
+        blas: BLAS, seed: UInt64
+    ) {
         self.missCost = missCost
         self.rate = rate
         self.patience = patience
         network = Perceptron(
             inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, blas: blas, seed: seed)
         corrections = UserCorrections(blas: blas)
-        descent = StandardizedDescent(of: network, one: Feature.one)
+        descent = StandardizedDescent(
+            of: network, one: Feature.one, cautious: isCautious ? Feature.userCategory : 0..<0)
         buffer = ReplayBuffer(bound: bufferBound)
         fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)
         freshUsers = HeapArray(repeating: UserCorrections.none, count: OnlineTrainer.group)

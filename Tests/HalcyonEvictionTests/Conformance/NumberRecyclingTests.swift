@@ -52,6 +52,20 @@ struct NumberRecyclingTests {
         }
     }
 
+    /// Other numbers collide differently in the sketch.
+    @Test("W-TinyLFU keeps its counts while a number waits", arguments: ["w-tinylfu", "w-tinylfu(doorkeeper=on)"])
+    func recyclingOfCounts(name: String) throws {
+        let policy = try PolicyCatalogue.classical.policy(name)
+        for capacity in [40, 400] {
+            let trace = MicroTrace(.mixed, sizes: .unit, count: 40_000, objects: 3_000)
+            let context = trace.context(for: policy, capacity: capacity, roomForEntries: false)
+            let expected = CheckedRun(policy, context).serve(trace.accesses).count { $0.isHit }
+            let found = CheckedRun(policy, context).serve(trace.accesses, recyclingEvery: 5)
+            let hits = found.outcomes.count { $0.isHit }
+            #expect(found.recycled > 100 && (hits - expected).magnitude * 100 < expected, "\(hits) of \(expected) hits")
+        }
+    }
+
     @Test("The memory of evicted entries is bounded", arguments: ConformanceTests.names)
     func boundedMemory(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)

@@ -1,0 +1,82 @@
+import HalcyonEviction
+
+/// A policy that ``PolicyShadows`` simulates.
+enum SimulatedPolicy {
+    case s3FIFO, wTinyLFU, lru
+
+    var name: String {
+        switch self {
+        case .s3FIFO: "s3-fifo"
+        case .wTinyLFU: "w-tinylfu"
+        case .lru: "lru"
+        }
+    }
+
+    /// The turnovers of the first time that it is followed. To hold what another policy holds takes a turnover; LRU serves
+    /// to bridge a phase.
+    var turnoversFollowed: Double { self == .lru ? 0.1 : 1 }
+
+    /// An empty cache of a capacity.
+    func makeCache(capacity: Int, usesUniformSizes: Bool, seed: UInt64) -> any AnyCache {
+        var context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes, seed: seed)
+        // What LRU evicts is known without a simulation: see ``PolicyShadows/followsLeastRecent``.
+        context.keepsVictims = self != .lru
+        return switch self {
+        case .s3FIFO: ConfiguredPolicy(S3FIFO.self).makeCache(context)
+        case .wTinyLFU: ConfiguredPolicy(WTinyLFU.self).makeCache(context)
+        case .lru: ConfiguredPolicy(LRU.self).makeCache(context)
+        }
+    }
+}
+
+/// A simulated cache with its balances against the cache of the learner.
+struct PolicyShadow {
+    /// The standard deviations by which a shadow must be ahead to be ahead beyond chance.
+    static let standardErrors = 4.0
+    /// The ratio of older differences that is kept at each new one.
+    private static let memory = 0.999
+
+    /// Differences between a shadow and the cache of the learner: the costs that count for the shadow minus the others, and
+    /// the sum of their squares.
+    struct Balance {
+        var excess = 0.0
+        var variance = 0.0
+
+        /// The standard deviations by which the shadow is ahead.
+        var lead: Double { variance > 0 ? excess / variance.squareRoot() : 0 }
+
+        mutating func count(_ difference: Double, keeping memory: Double) {
+            excess = excess * memory + difference
+            variance = variance * memory + difference * difference
+        }
+    }
+
+    let policy: SimulatedPolicy
+    let cache: any AnyCache
+    /// The last thousand differences; none when another begins to decide.
+    var recent = Balance()
+    var total = Balance()
+    /// The decisions of the cache before its differences count. A shadow that begins late has the residents of the learner
+    /// at first.
+    var decisionsUntilFair = 0
+
+    init(_ policy: SimulatedPolicy, cache: any AnyCache) { (self.policy, self.cache) = (policy, cache) }
+
+    /// Whether it is ahead beyond chance.
+    var isAhead: Bool { min(recent.lead, total.lead) > PolicyShadow.standardErrors }
+
+    /// Whether it is behind beyond chance of late.
+    var isBehind: Bool { recent.lead < -PolicyShadow.standardErrors }
+
+    /// Counts a decision of the cache.
+    mutating func awaitFairness() {
+        if decisionsUntilFair > 0 { decisionsUntilFair -= 1 }
+    }
+
+    /// Counts a difference.
+    mutating func count(_ difference: Double) {
+        if decisionsUntilFair > 0 { return }
+        recent.count(difference, keeping: PolicyShadow.memory)
+        total.count(difference, keeping: 1)
+    }
+}
