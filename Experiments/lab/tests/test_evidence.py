@@ -19,6 +19,13 @@ traces: [{{path: {root}/Traces/shop.csv, limit: 4000}}]
 experiments:
   - {{name: a, policies: [fifo, lru, s3-fifo, learned, belady], capacities: [1%, 10%], seeds: 2}}
 """
+LABELS = """\
+schema: halcyon.suite/1
+traces: [{{path: {root}/Traces/shop.csv, limit: 6000}}]
+experiments:
+  - {{name: a, policies: [learned], capacities: [1%, 10%], seeds: 2, labels: [given, without]}}
+  - {{name: b, policies: [learned], capacities: [1%, 10%], labels: ["permuted within=popularity,age,size"], permutations: 2}}
+"""
 MARKED = "before\n<!-- table: {name} -->\nold\n<!-- end of table -->\nafter\n"
 
 
@@ -78,6 +85,32 @@ def test_the_worst_cases_are_reductions_of_the_misses_of_fifo(results: Path) -> 
         loss, capacity = max((100 * (hits(results, name, c) / best[c] - 1), c) for c in best)
         assert cells[7].startswith(f"{loss:+.1f} (".replace("-", "−") if round(loss, 9) else "0.0 (")
         assert cells[7].rstrip(" |").endswith(f", {capacity})")
+
+
+def test_the_costs_of_labels_are_those_over_the_better_control(replay: str, tmp_path: Path) -> None:
+    suite = tmp_path / "labels.yml"
+    suite.write_text(LABELS.format(root=ROOT))
+    command = [replay, "sweep", str(suite), "--results", str(tmp_path / "hypothesis")]
+    subprocess.run(command, check=True, capture_output=True)
+    cells = [json.loads(path.read_text()) for path in (tmp_path / "hypothesis" / "cells").glob("*.json")]
+
+    def mean(labels: str, capacity: str) -> float:
+        chosen = [
+            c["counts"]["hits"] / c["counts"]["requests"]
+            for c in cells
+            if c["identity"]["labels"].startswith(labels) and c["identity"]["capacity"] == capacity
+        ]
+        return 100 * sum(chosen) / len(chosen)
+
+    text = fill(MARKED.format(name="categories-costs"), tmp_path)
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| shop")]
+    expected = sorted(
+        (mean("given", c) - max(mean("permuted", c), mean("without", c)), c) for c in ("1%", "10%")
+    )
+    assert [row[2] for row in rows] == [capacity for _, capacity in expected]
+    for row, (gain, capacity) in zip(rows, expected):
+        assert row[3] == ("permuted labels" if mean("permuted", capacity) > mean("without", capacity) else "one category")
+        assert row[4].startswith(f"{gain:+.2f} (".replace("-", "−"))
 
 
 def test_check_names_documents_that_differ_and_writes_nothing(results: Path, tmp_path: Path) -> None:

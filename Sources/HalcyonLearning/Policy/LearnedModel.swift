@@ -10,13 +10,13 @@ public final class LearnedModel {
 
     /// A model that has learned nothing yet, or that starts with the trained model of its parameters.
     ///
-    /// - Parameter servesOneCache: whether one cache alone will use the model. Its samples are fewer than those of many
-    ///   users, and features of users and categories then count for less until they have proved useful.
-    public init(_ parameters: LearnedParameters, seed: UInt64, servesOneCache: Bool = false) {
+    /// - Parameter isCautious: whether features of users and categories count for less until they have proved useful, as in a
+    ///   cache of variable sizes that has a model of its own.
+    public init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool = false) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         learner = .allocate(capacity: 1)
-        learner.initialize(to: Learner(parameters, seed: seed, isCautious: servesOneCache))
+        learner.initialize(to: Learner(parameters, seed: seed, isCautious: isCautious))
     }
 
     deinit {

@@ -291,11 +291,11 @@ struct PolicyShadowsTests {
         arguments: [true, false])
     func withdrawal(isAhead: Bool) {
         var bed = LargeCache(entries: 2_000)
-        bed.serve(requests(50_000, range: 8_000), isMiss: false)
+        bed.serve(requests(50_000, range: 30_000), isMiss: false)
         bed.decide((PolicyShadows.turnoversOfTrial + 1) * 2_000 + 1)
-        bed.serve(requests(20_000, range: 8_000), isMiss: true)
+        bed.serve(requests(20_000, range: 30_000), isMiss: true)
         let begun = bed.shadows.fullCount
-        bed.serve(requests(40_000, range: 8_000), isMiss: isAhead)
+        bed.serve(requests(80_000, range: 30_000), isMiss: isAhead)
         bed.decide((1 + PolicyShadows.turnoversOfTrial) * 2_000)
         let before = bed.shadows.fullCount
         bed.decide(1)

@@ -43,6 +43,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "set-up-categories": ("hypothesis", eviction.set_up),
     "claims-intervals": ("policies", claims.intervals),
     "categories": ("hypothesis", labels.categories),
+    "categories-costs": ("hypothesis", labels.costs),
     "tiers": ("kingfisher", apps.tiers),
     "bytes-means": ("bytes", apps.bytes_over_traces),
     "bytes": ("bytes", apps.bytes_by_policy),

@@ -8,9 +8,13 @@ from pathlib import Path
 from lab.comparison import Comparison, Pair, compare
 from lab.evidence.formats import points, stored, stored_units
 from lab.tables import markdown
+from lab.variance import interval
 
 #: The controls of the hypothesis: permuted labels first, because the difference to these is the headline.
 CONTROLS = ("permuted within=popularity,age,size", "without")
+
+#: The rows of ``costs``.
+WORST = 8
 
 
 def gains_of_labels(folder: Path) -> list[Comparison]:
@@ -51,6 +55,27 @@ def categories(folder: Path) -> str:
     for name in ("permuted labels", "one category"):
         header += [f"over {name}, points", "significant"]
     return markdown(header, rows)
+
+
+def costs(folder: Path) -> str:
+    """The cells in which labels cost the most hits against the better of the two controls.
+
+    The intervals hold for all cells and both controls together (Bonferroni).
+    """
+    comparisons = gains_of_labels(folder)
+    level = 1 - 0.05 / sum(len(found.pairs) for found in comparisons)
+    named = list(zip(comparisons, ("permuted labels", "one category")))
+    cells = []
+    for pair in comparisons[0].pairs:
+        place = {"trace": pair.trace, "mode": pair.mode, "capacity": pair.capacity}
+        arms = [(arm, name) for found, name in named for arm in found.of(**place).pairs]
+        cells.append(min(arms, key=lambda arm: arm[0].difference))
+    cells.sort(key=lambda cell: (cell[0].difference, cell[0].trace))
+    rows = []
+    for pair, name in cells[:WORST]:
+        found = points(interval(pair.difference, pair.parts, level))
+        rows.append([pair.trace, pair.mode.replace("_", " "), pair.capacity, name, found])
+    return markdown(["trace", "caches", "capacity", "better control", "gain, points"], rows)
 
 
 def _balance(pairs: Sequence[Pair]) -> str:
