@@ -59,6 +59,19 @@ struct EventTests {
         #expect(try events().map(\.position) == [0, 1, 1, 2, 2, 3])
     }
 
+    @Test("events before the first access stay, however early the log is tidied")
+    func early() async throws {
+        let log = fixture.log()
+        log.record(event: RecordedEvent(time: 5, kind: .plan))
+        try await log.flush()
+        log.record("a", cost: 1, outcome: .memory, user: "ada", at: 1)
+        log.record("b", cost: 1, outcome: .memory, at: 1)
+        try await log.flush()
+        try await log.deleteAccesses(ofUser: "ada")
+        try await log.flush()
+        #expect(try events().map(\.position) == [0])
+    }
+
     @Test("a log of version 1 has no events, and gets them with the first writing")
     func migration() async throws {
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }

@@ -18,8 +18,9 @@ struct Retention {
     /// The rows still to delete for the bound in bytes.
     private var rowsToFree = 0
     private var removedSinceSweep = 0
-    /// Whether events may be older than every access.
-    private var mayHaveOldEvents = true
+    /// Whether the oldest accesses were deleted, so that events may be older than every access that is left. False at first:
+    /// events before the first access of a log stay.
+    private var mayHaveOldEvents = false
     private var sweep: NameSweep?
 
     init(_ bounds: AccessLog.Bounds) {

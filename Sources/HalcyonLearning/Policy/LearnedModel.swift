@@ -10,8 +10,8 @@ public final class LearnedModel {
 
     /// A model that has learned nothing yet, or that starts with the trained model of its parameters.
     ///
-    /// - Parameter isCautious: whether features of users and categories count for less until they have proved useful, as in a
-    ///   cache of variable sizes that has a model of its own.
+    /// - Parameter isCautious: whether features of users and categories count for less until they have proved useful. This is so
+    ///   in a cache of variable sizes that has a model of its own.
     public init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool = false) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
