@@ -63,7 +63,6 @@ struct EventTests {
     func early() async throws {
         let log = fixture.log()
         log.record(event: RecordedEvent(time: 5, kind: .plan))
-        try await log.flush()
         log.record("a", cost: 1, outcome: .memory, user: "ada", at: 1)
         log.record("b", cost: 1, outcome: .memory, at: 1)
         try await log.flush()
