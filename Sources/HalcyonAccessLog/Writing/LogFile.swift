@@ -27,32 +27,9 @@ struct LogFile {
             }
         }
         try LogFile.checkHeader(path)
-        var options = Configuration()
-        // The tables declare what refers to what for readers; checking it would take an index on every such column.
-        options.foreignKeysEnabled = false
-        options.busyMode = .timeout(configuration.lockTimeout / .seconds(1))
-        let pageLimit = configuration.pageLimit
-        options.prepareDatabase { db in
-            if let pageLimit { try db.execute(sql: "PRAGMA max_page_count = \(pageLimit)") }
-            // A crash of the process loses no commit; a loss of power may lose the last ones, and damages nothing.
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // What is deleted is overwritten, so that it cannot be read from the file's unused parts.
-            try db.execute(sql: "PRAGMA secure_delete = ON")
+        queue = try LogFile.retrying(for: configuration.lockTimeout) {
+            try LogFile.open(path, configuration, schema: schema)
         }
-        let queue = try DatabaseQueue(path: path, configuration: options)
-        do {
-            // Empty pages can be given back only by a file that was made so.
-            if try schema.version(of: queue, path: path) == 0 {
-                try queue.inDatabase { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
-            }
-            try LogFile.useWriteAheadLog(
-                queue, bytes: Retention(configuration.bounds).walBytes, waiting: configuration.lockTimeout)
-            try schema.migrate(queue, path: path)
-        } catch {
-            try? queue.close()
-            throw error
-        }
-        self.queue = queue
         self.path = path
         identity = FileIdentity(path)
         names = NameTables(configuration.keys)
@@ -70,23 +47,62 @@ struct LogFile {
         }
     }
 
-    /// Has SQLite keep a write-ahead log. It does not wait by itself for another process that opens the file just then.
-    private static func useWriteAheadLog(_ queue: DatabaseQueue, bytes: Int, waiting timeout: Duration) throws {
+    /// Repeats what fails because the file is locked.
+    private static func retrying<Result>(for timeout: Duration, _ body: () throws -> Result) throws -> Result {
         let end = ContinuousClock.now + timeout
         while true {
             do {
-                return try queue.inDatabase { db in
-                    let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
-                    guard mode == "wal" else {
-                        throw DatabaseError(
-                            resultCode: .SQLITE_CANTOPEN, message: "no write-ahead log can be kept there")
-                    }
-                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(bytes / 4_096)")
-                    try db.execute(sql: "PRAGMA journal_size_limit = \(bytes)")
-                }
+                return try body()
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < end {
                 Thread.sleep(forTimeInterval: 0.005)
             }
+        }
+    }
+
+    /// Opens the file, and makes it one with a write-ahead log and the newest schema.
+    ///
+    /// It does not wait for a lock, because it may hold one that the other process waits for: it lets go of all and fails.
+    private static func open(
+        _ path: String, _ configuration: AccessLog.Configuration, schema: LogSchema
+    ) throws -> DatabaseQueue {
+        var options = Configuration()
+        // The tables declare what refers to what for readers; checking it would take an index on every such column.
+        options.foreignKeysEnabled = false
+        options.busyMode = .immediateError
+        let pageLimit = configuration.pageLimit
+        options.prepareDatabase { db in
+            if let pageLimit { try db.execute(sql: "PRAGMA max_page_count = \(pageLimit)") }
+            // A crash of the process loses no commit; a loss of power may lose the last ones, and damages nothing.
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            // What is deleted is overwritten, so that it cannot be read from the file's unused parts.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+        }
+        let queue = try DatabaseQueue(path: path, configuration: options)
+        do {
+            // Empty pages can be given back only by a file that was made so.
+            if try schema.version(of: queue, path: path) == 0 {
+                try queue.inDatabase { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
+            }
+            try LogFile.useWriteAheadLog(queue, bytes: Retention(configuration.bounds).walBytes)
+            try schema.migrate(queue, path: path)
+            let milliseconds = Int(configuration.lockTimeout / .milliseconds(1))
+            try queue.inDatabase { try $0.execute(sql: "PRAGMA busy_timeout = \(milliseconds)") }
+            return queue
+        } catch {
+            try? queue.close()
+            throw error
+        }
+    }
+
+    /// Has SQLite keep a write-ahead log.
+    private static func useWriteAheadLog(_ queue: DatabaseQueue, bytes: Int) throws {
+        try queue.inDatabase { db in
+            let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            guard mode == "wal" else {
+                throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "no write-ahead log can be kept there")
+            }
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = \(bytes / 4_096)")
+            try db.execute(sql: "PRAGMA journal_size_limit = \(bytes)")
         }
     }
 
