@@ -254,7 +254,7 @@ let package = Package(
                 "CFuzzing", "Halcyon", "HalcyonAccessLog", "HalcyonCurl", "HalcyonExperiments", "HalcyonLearning",
                 "HalcyonNetworking", "HalcyonSimulation", "HalcyonTrace",
             ],
-            path: "Tests/Fuzzing", exclude: ["run"],
+            path: "Tests/Fuzzing", exclude: ["build", "run"],
             swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         .executableTarget(

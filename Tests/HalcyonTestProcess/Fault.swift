@@ -19,10 +19,13 @@ enum Fault: String {
         let place = UnsafeMutablePointer<UInt8>.allocate(capacity: 16)
         defer { place.deallocate() }
         place.initialize(repeating: 0, count: 16)
-        // Not by a loop of the standard library's, which no sanitizer looks into.
-        place[16] = 1
+        write(1, to: place + 16)
         Main.say("\(place[0]) written")
     }
+
+    /// Not by a loop of the standard library's, which no sanitizer looks into, and in a call that the optimizer cannot see through.
+    @inline(never)
+    private static func write(_ byte: UInt8, to place: UnsafeMutablePointer<UInt8>) { place.pointee = byte }
 
     private static func race() {
         let place = UnsafeMutablePointer<Int>.allocate(capacity: 1)
