@@ -100,7 +100,7 @@ def test_the_costs_of_labels_are_those_over_the_better_control(replay: str, tmp_
             for c in cells
             if c["identity"]["labels"].startswith(labels) and c["identity"]["capacity"] == capacity
         ]
-        return 100 * sum(chosen) / len(chosen)
+        return float(100 * sum(chosen) / len(chosen))
 
     text = fill(MARKED.format(name="categories-costs"), tmp_path)
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| shop")]

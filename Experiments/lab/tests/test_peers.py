@@ -97,7 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Peer("LeCaR", RATIO, "lecar"), Peer("ClockPro", COUNTED, is_sound=False, reason="suspect"),
         Peer("ThreeLCache", LEARNED, "learned", ("", "objective=object-miss-ratio")),
         Peer("LRB", LEARNED, "learned", ("objective=object-miss-ratio",), skipped=("feed",)),
-        Peer("WTinyLFU", RATIO, "w-tinylfu", needs_sizes=True), Peer("nop_init", "omitted", reason="keeps nothing"),
+        Peer("WTinyLFU", RATIO, "w-tinylfu", uses_sizes=True), Peer("nop_init", "omitted", reason="keeps nothing"),
     )  # fmt: skip
     monkeypatch.setattr(peer_tables, "CATALOGUE", catalogue)
     folder = tmp_path / "peers"

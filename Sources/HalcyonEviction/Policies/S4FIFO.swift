@@ -4,8 +4,8 @@
 ///
 /// At the default parameters it decides exactly as ``S3FIFO``. The paper's model, which chooses the parameters for a
 /// workload, is not part of this policy. It takes `small` from 0.05 to 0.9, `ghost` from 0.9 to 6, `skip` 0 or 0.25,
-/// `threshold` 1 or 2 and `returns` 0 or 1. We follow the authors' code (libCacheSim at commit 06961b4). As in ``S3FIFO``, an entry as large as the small queue
-/// is admitted by default, which the code refuses (`refuse=as-large`).
+/// `threshold` 1 or 2 and `returns` 0 or 1. We follow the authors' code (libCacheSim at commit 06961b4). As in
+/// ``S3FIFO``, an entry as large as the small queue is admitted by default, which the code refuses (`refuse=as-large`).
 ///
 /// A hit is O(1), an eviction is amortised O(1). Bytes an entry: 10, and 8 more for variable sizes; 8 more with a
 /// `skip` above 0, 1 more with `returns` above 0. The ghosts are nine tenths as large as the cache.

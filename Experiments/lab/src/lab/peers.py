@@ -80,8 +80,8 @@ class Peer:
     is_online: bool = True
     #: Whether its counts can be those of a cache of the given capacity.
     is_sound: bool = True
-    #: Whether it is compared only where objects have sizes.
-    needs_sizes: bool = False
+    #: If it is compared only where objects have sizes (true) or only where they have none (false), which of these.
+    uses_sizes: bool | None = None
     #: Names of traces that it is not run on.
     skipped: tuple[str, ...] = ()
     #: Why it is compared in this way.
@@ -123,6 +123,7 @@ CATALOGUE = (
     Peer("Sieve", EXACT, "sieve"),
     Peer("S3FIFO", EXACT, "s3-fifo(refuse=as-large)", reason="it refuses an object as large as the small queue"),
     Peer("QDLP_init", EXACT, "qd-lp-fifo"),
+    Peer("Clock2QPlus", EXACT, "clock2q-plus(refuse=as-large)", uses_sizes=False, reason="compared where sizes are uniform"),
     Peer("GDSF", EXACT, "gdsf"),
     Peer("Belady", EXACT, "belady", is_online=False),
     Peer("LeCaR", RATIO, "lecar", reason="random numbers"),
@@ -130,7 +131,7 @@ CATALOGUE = (
     Peer("LHD", RATIO, "lhd", reason="random numbers"),
     Peer("Cacheus", RATIO, "cacheus", reason="random numbers; the paper leaves details open"),
     Peer("WTinyLFU", RATIO, "w-tinylfu", reason="the paper leaves the sketch open"),
-    Peer("Size", RATIO, "size", needs_sizes=True, reason="ties are open; compared where sizes vary"),
+    Peer("Size", RATIO, "size", uses_sizes=True, reason="ties are open; compared where sizes vary"),
     Peer("Random", RATIO, "random", reason="random numbers"),
     Peer("BeladySize", RATIO, "belady-size", is_online=False, reason="random numbers"),
     Peer("ThreeLCache", LEARNED, "learned", ("", "objective=object-miss-ratio"), reason=_ALSO.format("3l-cache")),
@@ -141,7 +142,6 @@ CATALOGUE = (
     Peer("S3FIFOd_init", COUNTED, reason=_VARIANT.format("S3FIFO")),
     Peer("SLRUv0_init", COUNTED, reason=_VARIANT.format("SLRU")),
     Peer("LFUCpp_init", COUNTED, reason=_VARIANT.format("LFU")),
-    Peer("Clock2QPlus", COUNTED, reason="`clock2q-plus` has no stored cells; tests compare it"),
     Peer("FIFO_Merge_init", COUNTED, reason="not in Halcyon"),
     Peer("LRUProb", COUNTED, function="LRU_Prob_init", reason="not in Halcyon"),
     Peer("RandomLRU_init", COUNTED, reason="not in Halcyon"),

@@ -51,7 +51,7 @@ def claims(folder: Path) -> str:
             f"{shop['learned']:.1f} and {shop['kingfisher']:.1f} %", "0",
         ],
         [
-            "`learned` has the lowest miss ratio of 21 online policies, ties included, in most cells of a shared cache",
+            f"`learned` has the lowest miss ratio of {len(over)} online policies, ties included, in most cells of a shared cache",
             "`make evidence`, which writes [the table](results.md#eviction-in-a-shared-cache)", "4 min", f"{best} of {len(over['learned'])} cells", "0",
         ],
         [
@@ -91,6 +91,7 @@ def readme(folder: Path) -> str:
     found = {name: compare(learned, results[results["label"] == name], by_unit) for name in BASELINES}
     means = {name: points(one.over_traces()[0]) for name, one in found.items()}
     over = against_others(stored(folder), "learned")["excess"]
+    others = excess(stored(folder))["run"].nunique() - 1
     apps = stored(folder.parent / "kingfisher")
     tiers = apps[apps["trace"] != "shop"].groupby(["trace", "label"])["object_hit_ratio"].mean().unstack() * 100
     gained = tiers["learned"] - tiers["kingfisher"]
@@ -119,7 +120,7 @@ def readme(folder: Path) -> str:
             "[results](Experiments/results.md#eviction-in-a-shared-cache)",
         ],
         [
-            "Its misses beside those of the best of 20 other policies *in each cell*",
+            f"Its misses beside those of the best of {others} other policies *in each cell*",
             f"{signed(over.mean())} % on average, {signed(over.max())} % in the worst of {len(over)} cells",
             "[results](Experiments/tables.md)",
         ],
@@ -134,7 +135,7 @@ def readme(folder: Path) -> str:
             "[results](Experiments/results.md#do-categories-help)",
         ],
         [
-            "Sixteen policies have the misses of libCacheSim's release, cell by cell",
+            f"{len(found_equal)} policies have the misses of libCacheSim's release, cell by cell",
             f"{sum(equal)} of {sum(counted)} cells",
             "[peers](Experiments/peers.md)",
         ],

@@ -61,6 +61,10 @@ class Comparison:
         places = sorted(any_policy, key=lambda place: (order.get(place[0], len(order)), place[1]))
         return [(place, any_policy[place].capacity) for place in places]
 
+    def compared(self, peer: Peer) -> list[tuple[Place, str]]:
+        """Those of ``places`` at which a policy is compared."""
+        return [place for place in self.places() if peer.uses_sizes in (None, _uses_sizes(place[0]))]
+
     def own(self, label: str) -> Mapping[Place, OwnCount]:
         """The cells of one of Halcyon's policies."""
         if label not in self.ours:
@@ -128,15 +132,15 @@ def exact(folder: Path) -> str:
     both = Comparison(folder)
     rows = []
     for peer in (peer for peer in CATALOGUE if peer.comparison == EXACT):
-        equal, different = 0, []
-        for place, capacity in both.places():
+        equal, different, cells = 0, [], both.compared(peer)
+        for place, capacity in cells:
             own, count = both.own(peer.ours)[place], both.count(peer, place)
             if (own.misses, own.byte_misses) == (count.misses, count.byte_misses):
                 equal += 1
             else:
                 more = own.misses - count.misses
                 different.append(f"{place[0]} {capacity}: {signed(more, 0)} ({signed(100 * more / count.misses, 3)} %)")
-        rows.append([f"`{peer.ours}`", _class(peer), f"{equal} of {len(both.places())}", ", ".join(different) or "none"])
+        rows.append([f"`{peer.ours}`", _class(peer), f"{equal} of {len(cells)}", ", ".join(different) or "none"])
     return markdown(["Halcyon", "libCacheSim", "equal", "cells that differ, misses more"], rows)
 
 
@@ -147,8 +151,7 @@ def ratio(folder: Path) -> str:
     for peer in (peer for peer in CATALOGUE if peer.comparison == RATIO):
         over = {
             f"{place[0]} {capacity}": 100 * (both.own(peer.ours)[place].miss_ratio / both.count(peer, place).miss_ratio - 1)
-            for place, capacity in both.places()
-            if _uses_sizes(place) or not peer.needs_sizes
+            for place, capacity in both.compared(peer)
         }
         worst, best = max(over, key=lambda name: over[name]), min(over, key=lambda name: over[name])
         rows.append(
