@@ -17,7 +17,7 @@
 # check-evidence: the tables against the stored results, and some stored cells run again.   confirmatory: the frozen suite.
 # report: the stored results as a page, .build/report/index.html, and its picture.   RESULTS=FOLDERS: other results.
 # peers: libCacheSim's counts behind Experiments/peers.md, some half an hour.   check-peers: a part of them again.
-# rivals: the learned baselines that need LightGBM, on the traces on which libCacheSim trains them, some ten minutes.
+# rivals: the learned baselines that need LightGBM, on the traces on which libCacheSim trains them, some fifteen minutes.
 # lint: format and spelling of the code.   snippets: the Swift examples of the documents compile.   docs: the API documentation.   Missing system packages are installed on the way.
 
 # Package.swift reads it: debug builds of the laboratory's libraries are optimized, and keep their assertions.
