@@ -28,9 +28,12 @@ import HalcyonEviction
 /// misses on short traces, and where they gained depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
-/// learner's history remembers. The first request for a prefetched object counts as a miss of this cache. Amortised O(1) a
-/// request and shadow. Bytes: at most some 200 for each of ``mostResidents`` residents, and in a larger cache for each
-/// resident while it has shadows of all objects.
+/// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
+/// them. They know no lifetimes: an object that this cache evicted counts as held by a shadow also when it would have
+/// expired there. The first request for a prefetched object counts as a miss of this cache.
+///
+/// Amortised O(1) a request and shadow. Bytes: at most some 200 for each of ``mostResidents`` residents, in a larger cache for
+/// each resident while it has shadows of all objects, and then 4 an object number.
 struct PolicyShadows: ~Copyable {
     /// With uniform sizes, the most entries of a shadow of a sample, and of a cache that needs none.
     static let mostSimulated = 256
@@ -72,6 +75,8 @@ struct PolicyShadows: ~Copyable {
     /// The most residents at an eviction. With variable sizes they bound those of the shadows, because the owner of a cache
     /// may limit their number, which policies are not told.
     private var mostSeen = 0
+    /// Whether the owner of the cache made it smaller. Until then ``mostSeen`` never falls.
+    private var isTrimmed = false
 
     /// The number of times that a shadow began to be followed.
     private(set) var follows = 0
@@ -170,7 +175,10 @@ struct PolicyShadows: ~Copyable {
     ) {
         var differs = false
         if record.pointee.isSampled && !sampled.isEmpty {
-            if !context.usesUniformSizes && history.count >> shift > PolicyShadows.mostResidents { thin() }
+            if !context.usesUniformSizes {
+                if history.count >> shift > PolicyShadows.mostResidents { thin(history: history) }
+                if isTrimmed && history.count > mostSeen { see(history) }
+            }
             differs = serveSample(access, isMiss: isMiss, record: record)
         }
         if !full.isEmpty {
@@ -244,15 +252,34 @@ struct PolicyShadows: ~Copyable {
         if numbers.needsFreeing { numbers.free { number in shadows.contains { $0.cache.remembers(number) } } }
     }
 
+    /// Removes an object that leaves because the owner of the cache lowers a limit or frees memory, which another policy could
+    /// not have prevented. With variable sizes the shadows then hold at most as many objects as this cache.
+    mutating func trim(_ entry: EntryID, history: borrowing ObjectHistory) {
+        remove(entry)
+        if context.usesUniformSizes || sampled.isEmpty { return }
+        isTrimmed = true
+        mostSeen = max(history.count, 1)
+        limitShadows(history: history)
+    }
+
     /// Changes the capacity of the shadows, whose balances start again.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
         mostSeen = 0
-        if context.usesUniformSizes && PolicyShadows.uniformShift(capacity) != shift { return start() }
+        if full.isEmpty && sampled.isEmpty { return }
+        if context.usesUniformSizes && PolicyShadows.uniformShift(capacity) != shift {
+            return restart(history: history)
+        }
         limitShadows(history: history)
         endFollowing()
         for index in full.indices { full[index].total = PolicyShadow.Balance() }
         for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
+    }
+
+    /// Lets the shadows hold as many objects as this cache does now.
+    private mutating func see(_ history: borrowing ObjectHistory) {
+        mostSeen = history.count
+        limitShadows(history: history)
     }
 
     private mutating func limitShadows(history: borrowing ObjectHistory) {
@@ -288,10 +315,17 @@ struct PolicyShadows: ~Copyable {
     }
 
     /// Goes on with the shadow of LRU on a smaller sample.
-    private mutating func thin() {
+    private mutating func thin(history: borrowing ObjectHistory) {
         mostSeen = 0
         shift += PolicyShadows.thinning
+        restart(history: history)
+    }
+
+    /// Starts again in a cache that has residents. Differences count after a turnover.
+    private mutating func restart(history: borrowing ObjectHistory) {
         start()
+        for index in full.indices { full[index].decisionsUntilFair = history.count }
+        for index in sampled.indices { sampled[index].decisionsUntilFair = history.count }
     }
 
     // MARK: Decisions
@@ -318,10 +352,7 @@ struct PolicyShadows: ~Copyable {
     }
 
     private mutating func noteDecision(history: borrowing ObjectHistory) {
-        if !context.usesUniformSizes && history.count > mostSeen {
-            mostSeen = history.count
-            limitShadows(history: history)
-        }
+        if !context.usesUniformSizes && history.count > mostSeen { see(history) }
         for index in full.indices { full[index].awaitFairness() }
         for index in sampled.indices { sampled[index].awaitFairness() }
         guard leader != nil else {
@@ -336,7 +367,7 @@ struct PolicyShadows: ~Copyable {
 
     private mutating func endFollowing() {
         (leader, surplus, trial) = (nil, [], 0)
-        restart()
+        forgetRecent()
     }
 
     /// Forgets the failures of the learner if it is ahead of all shadows beyond chance, and ends shadows of all objects that
@@ -368,7 +399,7 @@ struct PolicyShadows: ~Copyable {
         let first = best.policy.turnoversFollowed * Double(max(history.count, 8))
         remaining = max(Int(first), 1) << min(failures - 1, 20)
         findSurplus(history: history)
-        restart()
+        forgetRecent()
     }
 
     /// The cost that a policy saved beyond this cache, as far as all shadows were simulated.
@@ -420,7 +451,7 @@ struct PolicyShadows: ~Copyable {
         full = []
         fullNumbers = ShadowNumbers()
         for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
-        restart()
+        forgetRecent()
         trial = 0
     }
 
@@ -436,7 +467,7 @@ struct PolicyShadows: ~Copyable {
         }
     }
 
-    private mutating func restart() {
+    private mutating func forgetRecent() {
         for index in full.indices { full[index].recent = PolicyShadow.Balance() }
         for index in sampled.indices { sampled[index].recent = PolicyShadow.Balance() }
     }

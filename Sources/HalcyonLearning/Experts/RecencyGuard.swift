@@ -56,8 +56,11 @@ struct RecencyGuard: ~Copyable {
     /// Removes an object whose last access was at request `last`.
     mutating func remove(last: Int) { _ = shadow.remove(last: last) }
 
-    /// Changes the capacity of the LRU cache.
-    mutating func resize(to capacity: Int) { shadow.resize(to: capacity) }
+    /// Changes the capacity of the LRU cache, and ends an override.
+    mutating func resize(to capacity: Int) {
+        shadow.resize(to: capacity)
+        (excess, remaining) = (0, 0)
+    }
 
     /// Returns whether LRU chooses the next victim, and counts that eviction.
     @inline(__always)

@@ -80,6 +80,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The record of a missed object between ``admit(_:)`` and ``insert(_:)``, or `none`, and its score if it has one.
     private var newObject = ObjectRecord.none
     private var newObjectScore: Float?
+    /// Whether a victim leaves because the owner of the cache lowers a limit or frees memory.
+    private var isTrimming = false
     /// The expert that decides.
     private var expert = Expert.greedyDual
     private(set) var evictions = 0
@@ -174,6 +176,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         // An object that was refused before is no candidate now; the victim is a resident.
         closeRefusedObject()
         newObjectScore = nil
+        // A prefetched entry takes the place that LRU without prefetching still has.
+        isTrimming = !now.isPrefetch
+        defer { isTrimming = false }
         return victim(for: now)
     }
 
@@ -196,6 +201,12 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
         shadows.remove(entry)
         _ = close(slot)
+    }
+
+    /// The simulated policies do not hold what a filter in front of this one refuses.
+    public mutating func cancelAdmission(_ access: Access) {
+        if isGuarded { recencyGuard.remove(last: now) }
+        shadows.remove(access.entry)
     }
 
     public func remembers(_ entry: EntryID) -> Bool {
@@ -322,6 +333,10 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         sampler.remove(slot, records: history.records.base)
         greedyDual.remove(slot)
         history.unlink(slot)
+        if isTrimming {
+            if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
+            shadows.trim(entry, history: history)
+        }
         shadows.forget(history.close(slot))
         return entry
     }
