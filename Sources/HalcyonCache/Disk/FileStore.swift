@@ -65,8 +65,8 @@ package final class FileStore: Sendable {
             DiskEntryIndex(
                 config: config,
                 entries: EntryIndex(
-                    policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
-                    prefetches: prefetches)))
+                    policy: policy, limits: config.limits, rules: config.categoryRules,
+                    usualExpiration: config.expiration, seed: seed, users: users, prefetches: prefetches)))
         listed.enter()
         background.async { [self] in
             let removals = recover(from: start, beforeListing)

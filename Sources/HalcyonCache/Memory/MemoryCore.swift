@@ -47,8 +47,8 @@ final class MemoryCore: Sendable {
         usesSystemClock = clock is SystemClock
         self.onRemoval = onRemoval
         let entries = EntryIndex(
-            policy: policy, limits: config.limits, rules: config.categoryRules, seed: seed, users: users,
-            prefetches: prefetches)
+            policy: policy, limits: config.limits, rules: config.categoryRules, usualExpiration: config.expiration,
+            seed: seed, users: users, prefetches: prefetches)
         hasher = entries.hasher
         state = MemoryState(State(config: config, entries: entries))
         sweeper.start(

@@ -59,6 +59,8 @@ struct EntryIndex: ~Copyable {
     let seed: UInt64
     /// Whether prefetched entries are kept apart from the policy; see ``HalcyonEviction/PolicyContext/prefetches``.
     let prefetches: Bool
+    /// The expiration of entries that neither their category nor their store gives another.
+    private let usualExpiration: StorageExpiration
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
     private(set) var keys = KeyTable()
@@ -81,9 +83,10 @@ struct EntryIndex: ~Copyable {
     private var lastUser: (name: String, number: UInt32)?
 
     init(
-        policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], seed: UInt64, users: UserNumbers,
-        prefetches: Bool = false
+        policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], usualExpiration: StorageExpiration,
+        seed: UInt64, users: UserNumbers, prefetches: Bool = false
     ) {
+        self.usualExpiration = usualExpiration
         self.policy = policy
         self.prefetches = prefetches
         self.limits = limits
@@ -288,6 +291,7 @@ struct EntryIndex: ~Copyable {
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
         context.prefetches = prefetches
         context.entriesExpire = true
+        context.usualLifetime = (rule.expiration ?? usualExpiration).lifetime
         context.keepsVictims = true
         let cache = policy.makeCache(context)
         for (number, members) in categories.members.enumerated().dropFirst() {

@@ -29,6 +29,16 @@ public enum StorageExpiration: Sendable, Equatable {
         }
     }
 
+    /// The time to live in microseconds; `nil` if the value does not expire, or at a date.
+    var lifetime: Int64? {
+        switch self {
+        case .seconds, .days:
+            let span = deadline(from: 0)
+            return span > 0 && span < .max / 2 ? span : nil
+        case .never, .date, .expired: return nil
+        }
+    }
+
     private static func microseconds(_ seconds: TimeInterval) -> Int64 {
         let value = (seconds * 1e6).rounded()
         return value >= 9.2e18 ? .max : value <= -9.2e18 ? .min : value.isNaN ? .min : Int64(value)

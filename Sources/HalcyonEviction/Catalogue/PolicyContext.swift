@@ -19,6 +19,9 @@ public struct PolicyContext: Sendable {
     public var prefetches = false
     /// Whether entries are given deadlines of their own, as in a live cache.
     public var entriesExpire = false
+    /// Where entries have deadlines of their own, how long most of them stay after their last access, in microseconds; `nil` if
+    /// they do not expire. A policy that simulates others assumes it for all entries.
+    public var usualLifetime: Int64?
     /// Whether the cache collects its victims for ``AnyCache/takeVictims(into:)``.
     public var keepsVictims = false
 

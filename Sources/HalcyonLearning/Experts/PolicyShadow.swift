@@ -16,9 +16,11 @@ enum SimulatedPolicy {
     /// to bridge a phase.
     var turnoversFollowed: Double { self == .lru ? 0.1 : 1 }
 
-    /// An empty cache of a capacity.
-    func makeCache(capacity: Int, usesUniformSizes: Bool, seed: UInt64) -> any AnyCache {
-        var context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes, seed: seed)
+    /// An empty cache of a capacity, beside a cache that was made in `context`.
+    func makeCache(capacity: Int, beside context: PolicyContext) -> any AnyCache {
+        var context = PolicyContext(
+            capacity: capacity, usesUniformSizes: context.usesUniformSizes, seed: context.seed,
+            lifetime: context.lifetime ?? context.usualLifetime)
         // What LRU evicts is known without a simulation: see ``PolicyShadows/followsLeastRecent``.
         context.keepsVictims = self != .lru
         return switch self {

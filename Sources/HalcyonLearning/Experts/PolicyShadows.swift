@@ -29,8 +29,8 @@ import HalcyonEviction
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
-/// them. They know no lifetimes: an object that this cache evicted counts as held by a shadow also when it would have
-/// expired there. The first request for a prefetched object counts as a miss of this cache.
+/// them. Objects expire in them as in this cache, in a live cache after its usual lifetime. The first request for a
+/// prefetched object counts as a miss of this cache.
 ///
 /// Amortised O(1) a request and shadow. Bytes: at most some 200 for each of ``mostResidents`` residents, in a larger cache for
 /// each resident while it has shadows of all objects, and then 4 an object number.
@@ -57,6 +57,8 @@ struct PolicyShadows: ~Copyable {
     private var shift = 0
     /// The objects that were drawn for the sample or not.
     private var draws: UInt64 = 0
+    /// The time of the latest request.
+    private var time: Int64 = 0
 
     private var missCost = MissCost(perMiss: 1, perByte: 0)
     private var context = PolicyContext(capacity: 0)
@@ -142,8 +144,7 @@ struct PolicyShadows: ~Copyable {
     }
 
     private func makeCache(_ policy: SimulatedPolicy, shift: Int) -> any AnyCache {
-        policy.makeCache(
-            capacity: context.capacity >> shift, usesUniformSizes: context.usesUniformSizes, seed: context.seed)
+        policy.makeCache(capacity: context.capacity >> shift, beside: context)
     }
 
     // MARK: Requests
@@ -174,6 +175,7 @@ struct PolicyShadows: ~Copyable {
         _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>, history: borrowing ObjectHistory
     ) {
         var differs = false
+        time = access.time
         if record.pointee.isSampled && !sampled.isEmpty {
             if !context.usesUniformSizes {
                 if history.count >> shift > PolicyShadows.mostResidents { thin(history: history) }
@@ -417,7 +419,7 @@ struct PolicyShadows: ~Copyable {
             var slot = history.oldest
             while slot != ObjectRecord.none {
                 let record = history.records[Int(slot)]
-                _ = twin.cache.access(Access(entry: fullNumbers.number(of: record.entry)))
+                _ = twin.cache.access(Access(entry: fullNumbers.number(of: record.entry), time: time))
                 slot = record.newer
             }
             dropVictims(of: twin)
@@ -434,7 +436,7 @@ struct PolicyShadows: ~Copyable {
         while slot != ObjectRecord.none {
             let record = history.records[Int(slot)]
             if record.isSampled {
-                let access = Access(entry: sampleNumbers.number(of: record.entry))
+                let access = Access(entry: sampleNumbers.number(of: record.entry), time: time)
                 for shadow in sampled { _ = shadow.cache.access(access) }
             }
             slot = record.newer

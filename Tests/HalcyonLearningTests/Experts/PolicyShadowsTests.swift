@@ -50,15 +50,17 @@ private struct LargeCache: ~Copyable {
 /// The shadows of other policies: what they simulate, and when they are followed.
 @Suite("Shadows of other policies", .timeLimit(.minutes(20)))
 struct PolicyShadowsTests {
-    private func shadows(capacity: Int = 50, usesUniformSizes: Bool = true) -> PolicyShadows {
-        PolicyShadows(
-            PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes),
-            missCost: LearnedParameters().missCost)
+    private func shadows(
+        capacity: Int = 50, usesUniformSizes: Bool = true, usualLifetime: Int64? = nil
+    ) -> PolicyShadows {
+        var context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes)
+        context.usualLifetime = usualLifetime
+        return PolicyShadows(context, missCost: LearnedParameters().missCost)
     }
 
     /// A cache under the policy of a shadow.
-    private func cache(_ name: String, usesUniformSizes: Bool = true) -> any AnyCache {
-        let context = PolicyContext(capacity: 50, usesUniformSizes: usesUniformSizes)
+    private func cache(_ name: String, usesUniformSizes: Bool = true, lifetime: Int64? = nil) -> any AnyCache {
+        let context = PolicyContext(capacity: 50, usesUniformSizes: usesUniformSizes, lifetime: lifetime)
         return switch name {
         case "s3-fifo": ConfiguredPolicy(S3FIFO.self).makeCache(context)
         case "w-tinylfu": ConfiguredPolicy(WTinyLFU.self).makeCache(context)
@@ -85,7 +87,7 @@ struct PolicyShadowsTests {
                 min(generator.next(below: range / 10), generator.next(below: range)) * (1 + generator.next(below: 3))
             let entry = numbers[object] ?? EntryID(numbers.count)
             numbers[object] = entry
-            return Access(entry: entry, requestNumber: number, size: 1 + Int(entry) % largest)
+            return Access(entry: entry, requestNumber: number, time: Int64(number), size: 1 + Int(entry) % largest)
         }
     }
 
@@ -96,20 +98,21 @@ struct PolicyShadowsTests {
         return history
     }
 
-    @Test("Each shadow has the hits of a cache under its policy")
-    func simulation() {
+    @Test("Each shadow has the hits of a cache under its policy, where entries expire, too", arguments: [nil, 8])
+    func simulation(lifetime: Int64?) {
         for (usesUniformSizes, names) in [(true, ["s3-fifo", "w-tinylfu"]), (false, ["lru"])] {
             let requests = requests(20_000, largest: usesUniformSizes ? 1 : 9)
-            var shadows = shadows(usesUniformSizes: usesUniformSizes)
+            var shadows = shadows(usesUniformSizes: usesUniformSizes, usualLifetime: lifetime)
             let history = history(residents: 0)
             // The cache of the learner misses always, so that a difference is a hit of the shadow.
             for access in requests { shadows.access(access, isMiss: true, history: history) }
             for name in names {
-                let cache = cache(name, usesUniformSizes: usesUniformSizes)
-                let hits = requests.count { cache.access($0).isHit }
+                let cache = cache(name, usesUniformSizes: usesUniformSizes, lifetime: lifetime)
+                let outcomes = requests.map { cache.access($0) }
+                let hits = outcomes.count { $0.isHit }
                 let balance = shadows.balance(of: name)
                 #expect(balance == Double(hits))
-                #expect(hits > 1_000)
+                #expect(hits > 1_000 && outcomes.contains(.stale) == (lifetime != nil))
             }
         }
     }
