@@ -84,7 +84,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -110,7 +109,10 @@ let package = Package(
         // Compiled for speed in debug builds, too: tests train networks.
         .target(name: "CPortableBLAS", cSettings: [.unsafeFlags(["-O3", "-ffp-contract=off"])]),
 
-        .target(name: "HalcyonSupport", swiftSettings: laboratory),
+        .target(name: "CSHA256"),
+        .target(
+            name: "HalcyonSupport", dependencies: [.target(name: "CSHA256", condition: .when(platforms: [.linux]))],
+            swiftSettings: laboratory),
         .target(name: "HalcyonEviction", dependencies: ["HalcyonSupport", "CProcessor"], swiftSettings: laboratory),
         .target(
             name: "HalcyonLearning",
@@ -143,15 +145,15 @@ let package = Package(
         .target(
             name: "HalcyonAccessLog",
             dependencies: [
-                "HalcyonAccessLogReading", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonAccessLogReading", "HalcyonSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(
             name: "HalcyonCache",
             dependencies: [
                 "HalcyonEviction", "HalcyonAccessLog", "HalcyonAccessLogReading", "HalcyonSupport", "CProcessor",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(name: "HalcyonNetworking", dependencies: ["HalcyonSupport"], swiftSettings: strict),
@@ -167,14 +169,13 @@ let package = Package(
             name: "HalcyonPipeline",
             dependencies: [
                 "HalcyonCache", "HalcyonNetworking", "HalcyonImages", "HalcyonCodecs", "HalcyonSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
             ] + defaultTransport,
             swiftSettings: strict + [curlIsDefault]),
         .target(
             name: "HalcyonPrediction",
             dependencies: [
                 "HalcyonPipeline", "HalcyonAccessLog", "HalcyonCache", "HalcyonEviction", "HalcyonLearning",
-                "HalcyonPrefetch", "HalcyonSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "HalcyonPrefetch", "HalcyonSupport",
             ],
             swiftSettings: strict),
         .target(
@@ -214,7 +215,6 @@ let package = Package(
                 "HalcyonBoosting", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonSimulation",
                 "HalcyonSupport",
                 "HalcyonTrace", .product(name: "Yams", package: "Yams"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: laboratory),
         .executableTarget(
@@ -229,7 +229,7 @@ let package = Package(
             name: "HalcyonTestSupport",
             dependencies: ["HalcyonEviction", "HalcyonTrace", "HalcyonSimulation", "CChildProcess"],
             path: "Tests/HalcyonTestSupport", swiftSettings: strict),
-        .testTarget(name: "HalcyonSupportTests", dependencies: ["HalcyonSupport"], swiftSettings: strict),
+        .testTarget(name: "HalcyonSupportTests", dependencies: ["HalcyonSupport", "CSHA256"], swiftSettings: strict),
         .testTarget(
             name: "HalcyonEvictionTests", dependencies: ["HalcyonEviction", "HalcyonTestSupport"],
             swiftSettings: strict),

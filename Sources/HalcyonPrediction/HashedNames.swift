@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import HalcyonSupport
 
 /// The key of the hashes that replace names in ``KeptAccesses``: 32 random bytes.
 struct NameHashKey: Sendable, Equatable {
@@ -12,7 +12,10 @@ struct NameHashKey: Sendable, Equatable {
     let bytes: Data
 
     /// Creates a random key.
-    init() { bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        bytes = Data((0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
 
     /// Creates a key of some bytes; `nil` if their number is wrong.
     init?(_ bytes: Data) {
@@ -25,15 +28,8 @@ struct NameHashKey: Sendable, Equatable {
 
     /// Returns the first 128 bits of the HMAC-SHA-256 of a name (RFC 2104) as 32 hexadecimal digits. O(length).
     func hash(_ name: String, _ kind: Kind) -> String {
-        var code = HMAC<SHA256>(key: SymmetricKey(data: bytes))
-        code.update(data: [kind.rawValue])
-        code.update(data: Array(name.utf8))
-        var text: [UInt8] = []
-        text.reserveCapacity(Self.digits)
-        for byte in code.finalize().prefix(Self.digits / 2) {
-            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 48 + digit : 87 + digit) }
-        }
-        return String(decoding: text, as: UTF8.self)
+        let code = SHA256Digest.authenticationCode(of: [[kind.rawValue], Array(name.utf8)], key: Array(bytes))
+        return SHA256Digest.hexadecimal(code.prefix(Self.digits / 2))
     }
 
     private static let digits = 32

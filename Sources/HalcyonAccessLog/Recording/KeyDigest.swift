@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import HalcyonSupport
 
 /// The first 128 bits of a key's SHA-256 (FIPS 180-4), by which a log knows the key.
 ///
@@ -9,16 +9,9 @@ struct KeyDigest: Hashable {
 
     /// The digest of a key's UTF-8 bytes. O(length).
     init(_ key: String) {
-        bytes = Data(ByteName(key).withBytes { SHA256.hash(data: $0) }.prefix(16))
+        bytes = Data(ByteName(key).withBytes { SHA256Digest.hash($0) }.prefix(16))
     }
 
     /// 32 digits, in lower case.
-    var hexadecimal: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(32)
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] { text.append(digit < 10 ? 48 + digit : 87 + digit) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    var hexadecimal: String { SHA256Digest.hexadecimal(bytes) }
 }

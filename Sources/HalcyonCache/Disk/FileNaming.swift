@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 
 /// The rule that maps keys to file names.
@@ -141,18 +140,7 @@ struct FileNaming {
 
     /// Returns the SHA-256 of a text as 64 hexadecimal digits.
     static func sha256(_ text: String) -> String {
-        var hash = SHA256()
         var text = text
-        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-        return String(unsafeUninitializedCapacity: 64) { digits in
-            var place = 0
-            for byte in hash.finalize() {
-                for nibble in [byte >> 4, byte & 15] {
-                    digits[place] = nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
-                    place += 1
-                }
-            }
-            return place
-        }
+        return SHA256Digest.hexadecimal(text.withUTF8 { SHA256Digest.hash(UnsafeRawBufferPointer($0)) })
     }
 }

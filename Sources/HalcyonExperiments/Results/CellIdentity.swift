@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
 import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// Everything that decides the result of a cell: the requests, the job and the build's result version.
@@ -122,7 +122,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
 
     /// Returns the first 32 hexadecimal digits of the SHA-256 digest of data.
     static func name(of data: Data) -> String {
-        SHA256.hash(data: data).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256Digest.hexadecimal(SHA256Digest.hash(data).prefix(16))
     }
 
     /// The identity as JSON with sorted keys and without spaces; values that are absent are left out.

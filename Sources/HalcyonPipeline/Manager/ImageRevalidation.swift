@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
+import HalcyonSupport
 
 /// What a server says of cached bytes: how long they may be used and how to revalidate them, with a digest of the bytes.
 struct FreshnessRecord: Codable, Sendable {
@@ -13,11 +13,11 @@ struct FreshnessRecord: Codable, Sendable {
     /// Creates a record of some bytes. O(bytes).
     init(_ freshness: Freshness, of bytes: Data) {
         self.freshness = freshness
-        digest = Data(SHA256.hash(data: bytes))
+        digest = Data(SHA256Digest.hash(bytes))
     }
 
     /// Whether it describes these bytes. O(bytes).
-    func isOf(_ bytes: Data) -> Bool { Data(SHA256.hash(data: bytes)) == digest }
+    func isOf(_ bytes: Data) -> Bool { Data(SHA256Digest.hash(bytes)) == digest }
 
     /// Reads a record from a cache's note; `nil` if there is none or it is damaged.
     init?(note: Data?) {

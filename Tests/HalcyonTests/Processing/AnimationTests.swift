@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import Halcyon
+import HalcyonSupport
 import Synchronization
 import Testing
 
@@ -17,7 +17,7 @@ struct AnimationTests {
         for at in stride(from: 0, to: pixels.count, by: 4) where pixels[at + 3] == 0 {
             pixels.replaceSubrange(at..<at + 3, with: [0, 0, 0])
         }
-        return SHA256.hash(data: pixels).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return SHA256Digest.hexadecimal(pixels.withUnsafeBytes { SHA256Digest.hash($0) })
     }
 
     @Test(
