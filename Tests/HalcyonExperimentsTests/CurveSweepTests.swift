@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

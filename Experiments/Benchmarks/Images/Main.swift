@@ -1,4 +1,4 @@
-import CTurboJPEG
+import CTurboJPEGBaseline
 import Foundation
 import Halcyon
 

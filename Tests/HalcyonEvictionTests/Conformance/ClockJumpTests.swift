@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 @testable import HalcyonEviction

@@ -1,5 +1,4 @@
 import HalcyonEviction
-import HalcyonTestSupport
 import Testing
 
 /// What a policy keeps in mind about an entry, measured against what its doc comment states.

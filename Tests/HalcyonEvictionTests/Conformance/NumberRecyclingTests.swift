@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// A live storage assigns the number of a forgotten entry to another key. No state of the old entry may affect the new one.

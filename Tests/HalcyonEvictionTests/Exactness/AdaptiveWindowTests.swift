@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// W-TinyLFU with an adaptive window and with a doorkeeper, beside a model that follows Caffeine's simulator line by line:

@@ -1,5 +1,4 @@
 import HalcyonEviction
-import HalcyonTestSupport
 import Testing
 
 /// The simplest policies against the simplest code that could be right, on thousands of small random traces.

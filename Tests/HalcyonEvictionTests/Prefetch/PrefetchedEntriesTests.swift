@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// What was fetched ahead, against sequences worked by hand; the policy within is LRU, and its list is written latest first.

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// The rules that hold for every policy hold with fetches ahead of need in between, run on everything in the catalogue.

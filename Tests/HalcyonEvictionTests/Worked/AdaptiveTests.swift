@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// ARC and CAR against sequences worked by hand from the pseudo-code of their papers.

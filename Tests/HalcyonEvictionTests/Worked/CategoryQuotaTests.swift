@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// Shares of categories, worked by hand. Entries are written with their category: a1 is a of category 1.

@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// Clocks and filters before them, against sequences worked by hand; queues are written oldest first, ' marks a hit that

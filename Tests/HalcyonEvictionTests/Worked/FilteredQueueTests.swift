@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// S4-FIFO and Clock2Q+ against sequences worked by hand. S is the small queue, M the main one, G the ghosts, oldest

@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// GDSF against a sequence worked by hand; priorities are in millions of 1 / size.

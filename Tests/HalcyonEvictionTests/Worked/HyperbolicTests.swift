@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// Hyperbolic caching against sequences worked by hand; a cache this small is examined as a whole.

@@ -1,5 +1,4 @@
 import HalcyonEviction
-import HalcyonTestSupport
 import Testing
 
 /// The heap beside a dictionary that is searched from end to end.

@@ -1,6 +1,6 @@
 import Foundation
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// LeCaR against sequences worked by hand, and the weights and rates of both against the formulas of their papers.

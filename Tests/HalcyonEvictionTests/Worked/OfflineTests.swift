@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// The offline policies against sequences worked by hand, and the bitmap that they use.

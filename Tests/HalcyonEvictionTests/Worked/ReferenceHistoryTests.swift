@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// LRU-K, MQ and LIRS, which look back beyond the last access, against sequences worked by hand from their papers.

@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// SLRU and 2Q against sequences worked by hand; lists are written latest first.

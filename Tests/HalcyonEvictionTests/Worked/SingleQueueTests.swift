@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 /// The policies of one order, against sequences worked by hand.

@@ -1,5 +1,5 @@
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 @Suite("W-TinyLFU", .timeLimit(.minutes(20)))

@@ -1,7 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonLearning
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -3,6 +3,7 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonSimulation
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -1,6 +1,7 @@
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 
 @testable import HalcyonExperiments

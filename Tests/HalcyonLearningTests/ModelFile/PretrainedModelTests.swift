@@ -1,6 +1,5 @@
 import Foundation
 import HalcyonEviction
-import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonLearning

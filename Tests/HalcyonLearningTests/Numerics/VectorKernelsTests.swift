@@ -1,6 +1,5 @@
 import CPortableBLAS
 import HalcyonEviction
-import HalcyonTestSupport
 import Testing
 
 @testable import HalcyonLearning

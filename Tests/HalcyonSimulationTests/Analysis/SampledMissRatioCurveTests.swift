@@ -1,4 +1,4 @@
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -1,5 +1,6 @@
 import CProcessor
 import HalcyonEviction
+import HalcyonEvictionTestSupport
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

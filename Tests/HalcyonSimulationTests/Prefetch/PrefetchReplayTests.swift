@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
 import HalcyonPrefetch
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -3,6 +3,7 @@ import HalcyonExperiments
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -2,6 +2,7 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import Testing
 
 @testable import HalcyonSimulation

@@ -1,6 +1,6 @@
 import HalcyonEviction
 import HalcyonPrefetch
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

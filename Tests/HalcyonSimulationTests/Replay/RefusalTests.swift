@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

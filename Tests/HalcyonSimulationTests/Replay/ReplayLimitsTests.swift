@@ -1,7 +1,7 @@
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -2,6 +2,7 @@ import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

@@ -3,7 +3,7 @@ import HalcyonExperiments
 import HalcyonLearning
 import HalcyonSimulation
 import HalcyonSupport
-import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 

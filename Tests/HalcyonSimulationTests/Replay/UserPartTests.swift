@@ -3,6 +3,7 @@ import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonSupport
 import HalcyonTestSupport
+import HalcyonTraceTestSupport
 import Testing
 
 @testable import HalcyonSimulation

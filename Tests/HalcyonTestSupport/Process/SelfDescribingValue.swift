@@ -1,5 +1,5 @@
 import Foundation
-import HalcyonEviction
+import HalcyonSupport
 
 /// Bytes that say whose they are and which, so that a truncated or mixed value is recognised.
 public enum SelfDescribingValue {

@@ -4,6 +4,7 @@ import HalcyonAccessLog
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
+import HalcyonEvictionTestSupport
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing

@@ -1,6 +1,6 @@
 import Halcyon
 import HalcyonEviction
-import HalcyonTestSupport
+import HalcyonEvictionTestSupport
 import Testing
 
 @testable import HalcyonCache

@@ -3,6 +3,7 @@ import Halcyon
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
+import HalcyonEvictionTestSupport
 import HalcyonTestSupport
 import HalcyonTrace
 import Testing
