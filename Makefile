@@ -24,6 +24,8 @@
 export HALCYON_OPTIMIZED := 1
 
 REPLAY := .build/release/replay
+# The packages beside the root are built in its folder, so that modules of both are compiled once.
+BESIDE := --scratch-path .build --package-path
 PYTHON := python3
 VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
@@ -32,32 +34,40 @@ LAB_VENV := .build/lab
 LIGHTGBM := $(CURDIR)/.build/lightgbm/lightgbm/lib/lib_lightgbm.so
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products api docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
 
 demo: release
 	@echo
 	@$(REPLAY) Traces/shop.csv --policy learned --policy w-tinylfu --capacity 1%,5% --seeds 5
 
-# In two runs, so that tests of the network share the processor with fewer others. Every suite has a time limit, which
-# .ci/check-tests checks; .ci/within ends what hangs in spite of it. As many tests run at a time as there are processors, so that a
-# limit counts a test's own time and not what it waits for a thread that others compute on. Those of the cache mostly wait: four times
-# as many.
+# All tests; with TESTS=HalcyonEvictionTests those of one module, for which nothing else is built. In two runs, so that tests of the
+# network share the processor with fewer others. Every suite has a time limit, which .ci/check-tests checks; .ci/within ends what
+# hangs in spite of it. As many tests run at a time as there are processors, so that a limit counts a test's own time. Those of the
+# cache mostly wait: four times as many.
+TESTS :=
 test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := $(shell getconf _NPROCESSORS_ONLN)
 test: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
+ifneq ($(TESTS),)
+test: dependencies
+	HALCYON_TESTS=$(TESTS) .ci/within 40 swift test --test-product HalcyonPackageTests --filter '^$(TESTS)\.'
+else
 test:
 	@.ci/install-dependencies tests
 	@.ci/check-tests
 	swift build --build-tests
-	.ci/within 40 swift test --skip-build --skip '^Halcyon(ServiceLifecycle|Observability)?Tests\.'
+	.ci/within 40 swift test --skip-build --skip '^HalcyonTests\.'
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH)) \
-		.ci/within 30 swift test --skip-build --filter '^Halcyon(ServiceLifecycle|Observability)?Tests\.'
+		.ci/within 30 swift test --skip-build --filter '^HalcyonTests\.'
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH)) \
+		.ci/within 30 swift test $(BESIDE) Sources/Integrations
 	$(MAKE) example
+endif
 
 # The optional product HalcyonAVIF, with libavif. What was compiled before libavif was installed is compiled again.
 avif:
 	@.ci/install-dependencies avif
-	@touch Sources/CAVIF/avif.c
-	HALCYON_AVIF=1 swift test --filter '^HalcyonAVIFTests\.'
+	@touch Sources/Integrations/CAVIF/avif.c
+	HALCYON_AVIF=1 swift test $(BESIDE) Sources/Integrations --filter '^HalcyonAVIFTests\.'
 
 # The parts of HalcyonViews for UIKit, AppKit and SwiftUI, type-checked on Linux against the declarations in Tests/StandIns.
 standins: dependencies
@@ -66,7 +76,7 @@ standins: dependencies
 # A gallery in a window of GTK 4 on a virtual display, whose pixels are checked; the screenshots are in .build/screen. Linux only.
 screen:
 	@.ci/install-dependencies screen
-	Experiments/Screen/run
+	Experiments/Examples/Screen/run
 
 # SECONDS=20 for the short form. See Tests/Fuzzing/run.
 # SEED=1 repeats a run; without it, each run has another.
@@ -112,10 +122,10 @@ sanitize: dependencies
 # An image cache that records, and its record replayed; pictures from a server through a manager; the metrics of a manager in
 # Prometheus's format; then a policy of one's own in a package of one's own, run against the built-in ones.
 example: dependencies
-	swift run RecordAndReplay
-	swift run Gallery
-	swift run MetricsExample
-	swift run --package-path Experiments/CustomPolicy
+	swift run $(BESIDE) Experiments/Examples RecordAndReplay
+	swift run $(BESIDE) Experiments/Examples Gallery
+	swift run $(BESIDE) Experiments/Examples MetricsExample
+	swift run $(BESIDE) Experiments/CustomPolicy
 
 # Compares hits on the bundled and the real traces with the files of targets. Exact hits have no tolerance: they move only with a
 # new result version. Floors and highest losses hold for every version. JUnit XML and Markdown are for tools that show them.
@@ -146,21 +156,21 @@ BENCH_SIZE := --requests 200000 --objects 20000 --runs 1 --sweep-requests 200000
 endif
 
 bench-cache: dependencies
-	swift run -c release CacheBenchmark
+	swift run -c release $(BESIDE) Experiments/Benchmarks CacheBenchmark
 
 bench-log: dependencies
-	swift run -c release AccessLogBenchmark
+	swift run -c release $(BESIDE) Experiments/Benchmarks AccessLogBenchmark
 
 bench-images: dependencies $(IMAGES_VENV)/ready
-	swift build -c release --product ImageBenchmark
+	swift build -c release $(BESIDE) Experiments/Benchmarks --product ImageBenchmark
 	$(IMAGES_VENV)/bin/python Experiments/Benchmarks/images.py
 
 bench-network:
 	@.ci/install-dependencies tests
-	swift run -c release NetworkBenchmark
+	swift run -c release $(BESIDE) Experiments/Benchmarks NetworkBenchmark
 
 bench-views: dependencies
-	swift run -c release ViewBenchmark
+	swift run -c release $(BESIDE) Experiments/Benchmarks ViewBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY) $(BENCH_SIZE)
@@ -168,7 +178,7 @@ bench: release $(VENV)/libcachesim
 # Checks the committed notebooks, then executes them from top to bottom into .build/notebooks, on the bundled traces or on
 # the one that HALCYON_NOTEBOOK_TRACE names; with HALCYON_NOTEBOOK_SMALL=1, on small inputs. See Notebooks/README.md.
 notebooks: release $(LAB_VENV)/ready
-	swift build -c release --product RecordAndReplay
+	swift build -c release $(BESIDE) Experiments/Examples --product RecordAndReplay
 	rm -rf .build/notebooks/work
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --check
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --folder .build/notebooks
@@ -254,24 +264,29 @@ snippets: dependencies
 
 # Each product by itself, as another package builds it.
 products: dependencies
-	swift build --package-path Tests/Products --scratch-path Experiments/CustomPolicy/.build
+	swift build $(BESIDE) Tests/Products
 	@for product in Tests/Products/Sources/*; do \
-	    Experiments/CustomPolicy/.build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
-	@Tests/Products/check-links Experiments/CustomPolicy/.build/debug
+	    .build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
+	@Tests/Products/check-links .build/debug
 	@Tests/Products/check-libcurl-version
 
-# The public interface beside that of the last tag.
-api: dependencies
-	@.ci/check-api
+# Compiles what the packages beside the root hold and `make test` does not build.
+beside: dependencies
+	swift build $(BESIDE) Experiments/Benchmarks
+	swift build $(BESIDE) Tests/Fuzzing
 
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
 	    --target HalcyonSimulation --target HalcyonExperiments --target HalcyonEviction --target HalcyonTrace \
 	    --target HalcyonLearning --target HalcyonPrefetch --target Halcyon --target HalcyonCache --target HalcyonNetworking --target HalcyonCurl --target HalcyonURLSession \
-	    --target HalcyonImages --target HalcyonPipeline --target HalcyonViews --target HalcyonPrediction --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF --target HalcyonCodecs \
+	    --target HalcyonImages --target HalcyonPipeline --target HalcyonViews --target HalcyonPrediction --target HalcyonCodecs \
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs
+	HALCYON_DOCS=1 swift package $(BESIDE) Sources/Integrations --allow-writing-to-directory .build/docs-integrations \
+	    generate-documentation --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF \
+	    --enable-experimental-combined-documentation \
+	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs-integrations
 
 release: dependencies
 	swift build -c release --product replay

@@ -4,18 +4,27 @@ import PackageDescription
 /// One program for each product of Halcyon, built as another package builds it: by the product alone.
 let products = [
     "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl",
-    "HalcyonEviction", "HalcyonExperiments", "HalcyonImages", "HalcyonLearning", "HalcyonModel",
-    "HalcyonNetworking", "HalcyonObservability", "HalcyonPipeline", "HalcyonPrediction",
-    "HalcyonPrefetch", "HalcyonServiceLifecycle", "HalcyonSimulation", "HalcyonTrace",
+    "HalcyonEviction", "HalcyonExperiments", "HalcyonImages", "HalcyonLearning",
+    "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
+    "HalcyonPrefetch", "HalcyonSimulation", "HalcyonTrace",
     "HalcyonURLSession", "HalcyonViews",
 ]
+
+/// Those of the package of integrations.
+let integrations = ["HalcyonObservability", "HalcyonServiceLifecycle"]
+
+func program(_ product: String, of package: String) -> Target {
+    .executableTarget(
+        name: "Uses\(product)", dependencies: [.product(name: product, package: package)],
+        path: "Sources/Uses\(product)")
+}
 
 let package = Package(
     name: "Products",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "Halcyon", path: "../..")],
-    targets: products.map { product in
-        .executableTarget(
-            name: "Uses\(product)", dependencies: [.product(name: product, package: "Halcyon")],
-            path: "Sources/Uses\(product)")
-    })
+    dependencies: [
+        .package(name: "Halcyon", path: "../.."),
+        .package(name: "HalcyonIntegrations", path: "../../Sources/Integrations"),
+    ],
+    targets: products.map { program($0, of: "Halcyon") }
+        + integrations.map { program($0, of: "HalcyonIntegrations") })

@@ -4,7 +4,7 @@ import HalcyonEviction
 
 /// How fast the live cache is, as one table. Everything is measured in one run, so that ratios hold.
 ///
-///     swift run -c release CacheBenchmark
+///     swift run -c release --package-path Experiments/Benchmarks CacheBenchmark
 ///
 /// Names of parts (`hits`, `policies`, `threads`, `beside`, `overhead`, `disk`) leave out the others. With
 /// `--count WORK ROUNDS [POLICY]` it does nothing but that work, for a tool that counts instructions; the difference between two

@@ -5,7 +5,7 @@ import Halcyon
 /// How fast pictures are decoded and processed: each line is the median of fifteen runs in milliseconds of one thread's
 /// processor time.
 ///
-///     swift run -c release ImageBenchmark [file.jpg]
+///     swift run -c release --package-path Experiments/Benchmarks ImageBenchmark [file.jpg]
 ///
 /// `Experiments/Benchmarks/images.py` runs this beside Pillow. Without a file a picture of 4000 x 3000 pixels is made.
 ///

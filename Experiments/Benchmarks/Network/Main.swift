@@ -5,7 +5,7 @@ import HalcyonTestSupport
 /// How fast loads are beside URLSession's, and what merging costs, as one table. Everything is measured in one run, in turns, so
 /// that ratios hold. It starts an nginx of its own.
 ///
-///     swift run -c release NetworkBenchmark
+///     swift run -c release --package-path Experiments/Benchmarks NetworkBenchmark
 ///
 /// With `--merging-only` it does nothing but what merging costs, and with a word behind it (`callbacks`, `tasks`, `bare`) nothing but
 /// one of its three parts, for a profiler.

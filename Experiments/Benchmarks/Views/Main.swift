@@ -3,7 +3,7 @@ import HalcyonViews
 
 /// What a view costs and saves, beside a view without a binding, as one table.
 ///
-///     swift run -c release ViewBenchmark
+///     swift run -c release --package-path Experiments/Benchmarks ViewBenchmark
 ///
 /// With `HALCYON_BENCH_SHORT` in the environment it does a little of everything, to see that it works; the figures
 /// mean nothing.

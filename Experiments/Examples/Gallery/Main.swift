@@ -3,7 +3,7 @@ import Halcyon
 
 /// A gallery: pictures with categories from a server on this machine, through a manager, as thumbnails.
 ///
-///     swift run Gallery [FOLDER]
+///     swift run --package-path Experiments/Examples Gallery [FOLDER]
 ///
 /// The first row is prefetched, then a visitor looks around; at last all thumbnails are wanted in black and white, which
 /// takes no download because the originals were kept. The thumbnails are written to FOLDER, if there is one. The exit code

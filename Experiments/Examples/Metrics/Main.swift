@@ -4,7 +4,7 @@ import HalcyonObservability
 
 /// Prints the metrics of a short run in Prometheus's text format.
 ///
-///     swift run MetricsExample
+///     swift run --package-path Experiments/Examples MetricsExample
 ///
 /// A manager whose memory holds four images prefetches three of twelve, loads all, then the last three and the first two
 /// again. The exit code is 1 if the counts are not those of the run.

@@ -7,7 +7,7 @@ import HalcyonTrace
 /// An image cache serves users who browse a shop and records what it was asked for; the record is then replayed under
 /// other policies, at the size that the cache's memory had.
 ///
-///     swift run RecordAndReplay [POLICY [REQUESTS [LOG]]]
+///     swift run --package-path Experiments/Examples RecordAndReplay [POLICY [REQUESTS [LOG]]]
 ///
 /// Under the policy of the live cache the replay must hit exactly as often as its memory did, or the exit code is 1.
 /// LOG keeps the access log under this name, such as `access.sqlite`; the file must not exist. Without it the log is

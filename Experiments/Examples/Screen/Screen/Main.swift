@@ -4,7 +4,7 @@ import HalcyonViews
 
 /// A gallery of 2,000 pictures in a window of GTK 4, scrolled while pictures load, and read back from the display.
 ///
-///     Experiments/Screen/run [FOLDER]
+///     Experiments/Examples/Screen/run [FOLDER]
 ///
 /// With `--faulty`, the cells show whatever arrives.
 ///

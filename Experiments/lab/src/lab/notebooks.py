@@ -137,7 +137,7 @@ class Workspace:
         example = next((build for build in ([Path(named)] if named else builds) if build.is_file()), None)
         if example is None:
             raise UsageError(
-                "the example RecordAndReplay is not built; run 'swift build -c release --product RecordAndReplay'."
+                "the example RecordAndReplay is not built; run 'swift build -c release --scratch-path .build --package-path Experiments/Examples --product RecordAndReplay'."
             )
         done = subprocess.run(
             [str(example), policy, str(requests), str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=600

@@ -2,7 +2,7 @@
 `profile.avif` is `opaque.avif` with a `colr` box of the type `prof` in its item properties, whose profile is a header alone.
 
     pip install --requirement Experiments/Benchmarks/requirements-images.txt
-    python Tests/HalcyonAVIFTests/Fixtures/make.py
+    python Sources/Integrations/Tests/HalcyonAVIFTests/Fixtures/make.py
 """
 
 import io
