@@ -228,8 +228,7 @@ struct UsageTests {
             #expect(
                 outcome.errors.hasSuffix(
                     """
-                    : give the path of lib_lightgbm.so, 3.3 or later, in HALCYON_LIGHTGBM (pip install lightgbm has \
-                    it).
+                    : 'pip install lightgbm' installs it; HALCYON_LIGHTGBM names a library elsewhere, 3.3 or later.
 
                     """))
         }

@@ -8,9 +8,9 @@
 
 /// LightGBM, loaded at run time over its C interface: nothing of Halcyon links with it.
 ///
-/// The shared library is the one that the environment variable `HALCYON_LIGHTGBM` names, or else `lib_lightgbm.so`
-/// (`lib_lightgbm.dylib`) where the dynamic linker finds it. The wheel `lightgbm` on PyPI contains it. Version 3.3 or
-/// later is needed.
+/// The shared library is the one that the environment variable `HALCYON_LIGHTGBM` names. Without the variable it is the first
+/// `lib_lightgbm.so` (`lib_lightgbm.dylib`) that the dynamic linker finds, or that pip, conda or a distribution installed for a
+/// Python of the search path of commands. Version 3.3 or later is needed.
 ///
 /// Training uses one thread and LightGBM's deterministic mode: the same library gives the same trees for the same rows.
 public struct LightGBM: TreeTrainer {
@@ -20,11 +20,11 @@ public struct LightGBM: TreeTrainer {
         public let description: String
     }
 
-    /// The library that the environment names, loaded once.
-    public static let shared = Result { () throws(Missing) in try LightGBM(path: namedPath) }
+    /// The library that the environment names or that is installed, loaded once.
+    public static let shared = Result { () throws(Missing) in try LightGBM(path: variable("HALCYON_LIGHTGBM")) }
 
-    private static var namedPath: String? {
-        getenv("HALCYON_LIGHTGBM").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private typealias Handle = UnsafeMutableRawPointer
@@ -64,19 +64,25 @@ public struct LightGBM: TreeTrainer {
 
     /// Loads the library.
     ///
-    /// - Parameter path: its file; `nil` for the default name.
+    /// - Parameter path: its file; `nil` to search for it.
     /// - Throws: ``Missing`` if it cannot be loaded or lacks a function.
     public init(path: String?) throws(Missing) {
-        #if canImport(Darwin)
-            let name = path ?? "lib_lightgbm.dylib"
-        #else
-            let name = path ?? "lib_lightgbm.so"
-        #endif
-        let advice = "give the path of lib_lightgbm.so, 3.3 or later, in HALCYON_LIGHTGBM (pip install lightgbm has it)"
-        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
-            // The linker's message names the file again, or the library that the file needs.
-            let reason = dlerror().map { String(cString: $0) } ?? name
-            throw Missing(description: "LightGBM cannot be loaded (\(reason)): \(advice).")
+        let advice = "'pip install lightgbm' installs it; HALCYON_LIGHTGBM names a library elsewhere, 3.3 or later"
+        // The linker's message names the file again, or the library that the file needs. An installed library that cannot be
+        // loaded says more than a name that is not found.
+        var reason: String?
+        func open(_ name: String) -> UnsafeMutableRawPointer? {
+            let library = dlopen(name, RTLD_NOW | RTLD_LOCAL)
+            if library == nil { reason = dlerror().map { String(cString: $0) } ?? name }
+            return library
+        }
+        let name = path ?? LightGBMSearch.fileName
+        var opened = open(name)
+        if opened == nil, path == nil {
+            for found in LightGBMSearch(variable: Self.variable).libraries where opened == nil { opened = open(found) }
+        }
+        guard let library = opened else {
+            throw Missing(description: "LightGBM cannot be loaded (\(reason ?? name)): \(advice).")
         }
         func symbol<Function>(_ name: String, _ type: Function.Type) throws(Missing) -> Function {
             guard let address = dlsym(library, name) else {
