@@ -15,9 +15,11 @@ extension HalcyonManager {
     /// There is one predictor for a cache, which all managers over the cache share. It loads through the manager that started it, as
     /// long as that exists.
     @discardableResult
-    public func startPredicting(_ prediction: PrefetchPrediction = PrefetchPrediction()) -> PredictivePrefetcher {
-        let (toMemory, cache, forcedExtension) = (prediction.toMemory, cache, defaultOptions.forcedExtension)
-        let environment = ForesightEnvironment(
+    public func startPredicting(_ configuration: PrefetchConfiguration = PrefetchConfiguration())
+        -> PredictivePrefetcher
+    {
+        let (toMemory, cache, forcedExtension) = (configuration.toMemory, cache, defaultOptions.forcedExtension)
+        let host = PrefetchHost(
             heldKey: { [weak cache] key, source, user in
                 guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
                 guard cache.privateEntries.mayExist, let source else { return nil }
@@ -48,7 +50,7 @@ extension HalcyonManager {
             })
         return cache.observation.start { ending, conditions in
             let prefetcher = PredictivePrefetcher(
-                prediction, environment, options: defaultOptions, clock: cache.tiers.clock, after: ending,
+                configuration, host, options: defaultOptions, clock: cache.tiers.clock, after: ending,
                 settleCache: { [weak cache] in await cache?.tiers.settleDisk() })
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
@@ -62,55 +64,6 @@ extension HalcyonManager {
 
     /// The predictor of the manager's cache, if it was started.
     public var predictive: PredictivePrefetcher? { cache.observation.observer as? PredictivePrefetcher }
-}
-
-/// The most that each tier of a cache can hold.
-struct CacheCapacity: Sendable, Equatable {
-    var memory = 0
-    /// 0 without a disk.
-    var disk = 0
-}
-
-/// The environment of a ``Forecaster``: its cache, and the manager that loads images.
-struct ForesightEnvironment: Sendable {
-    /// The result of a fetch.
-    enum Fetched: Sendable, Equatable {
-        /// The image was loaded: its bytes over the network, and its size in memory.
-        case loaded(bytes: Int, cost: Int)
-        /// The image was cached already.
-        case cached
-        case failed
-        /// The server rejects the request, and would reject it again.
-        case rejected
-        case cancelled
-        /// The manager no longer exists.
-        case noManager
-    }
-
-    /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
-    ///
-    /// It is the object's own, or that of an entry which is private to the user. The key of the source is `nil` if it is not known.
-    var heldKey: @Sendable (_ key: String, _ source: String?, _ user: String?) -> String?
-    /// The capacity of the tiers.
-    var capacity: @Sendable () -> CacheCapacity
-    /// The size that a further value may have in memory without an eviction.
-    var room: @Sendable () -> Int
-    /// The number of files for which there is room on disk without an eviction; `nil` if that is not limited or not known.
-    var roomOnDisk: @Sendable () -> Int? = { nil }
-    /// Sets the computed keys whose values the tiers evict first, in this order.
-    var evictNext: @Sendable (_ keys: [String]) -> Void = { _ in }
-    /// Sets whether the prefetched value of a computed key is still likely to be requested.
-    var reconsider: @Sendable (_ key: String, _ isLikely: Bool) -> Void
-    /// The name of the file of a computed key; `nil` without a disk.
-    var fileName: @Sendable (_ key: String) -> String?
-    /// The folder of the kept model, accesses and spending; `nil` without a disk.
-    var folder: @Sendable () -> URL?
-    /// The wall time in microseconds.
-    var now: @Sendable () -> Int64
-    /// Records an event in the cache's recorder, if it has one.
-    var record: @Sendable (RecordedEvent) -> Void = { _ in }
-    /// Prefetches an image; returns once it is in all its tiers.
-    var fetch: @Sendable (Resource, ImageOptions) async -> Fetched
 }
 
 extension HalcyonManager {

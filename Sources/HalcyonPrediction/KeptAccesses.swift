@@ -119,7 +119,7 @@ struct KeptAccesses: Codable, Sendable, Equatable {
     }
 }
 
-/// The latest accesses that a ``Forecaster`` has observed, from which the next start continues.
+/// The latest accesses that a ``LivePrefetcher`` has observed, from which the next start continues.
 ///
 /// At most ``KeptAccesses/most``, 48 bytes each beside the users' names; other names are in the catalogue. O(1) an access.
 struct AccessMemory {
@@ -170,7 +170,7 @@ struct AccessMemory {
     // MARK: - Keeping
 
     /// Returns the latest accesses in the form of the file, the oldest first. O(count).
-    func latest(_ count: Int, in catalogue: borrowing ForesightCatalogue) -> KeptAccesses {
+    func latest(_ count: Int, in catalogue: borrowing ObjectCatalogue) -> KeptAccesses {
         let hashed = catalogue.hashed
         var kept = KeptAccesses()
         kept.hashKey = hashed.key?.identifier
@@ -207,7 +207,7 @@ struct AccessMemory {
     }
 
     /// Returns an object in the form of a file in clear; `nil` if its URL contains a user name or a password.
-    private static func object(_ number: UInt32, in catalogue: borrowing ForesightCatalogue) -> KeptAccesses.Object? {
+    private static func object(_ number: UInt32, in catalogue: borrowing ObjectCatalogue) -> KeptAccesses.Object? {
         let known = catalogue[number]
         let bytes = known.bytes.flatMap { KeptAccesses.sizes.contains($0) ? $0 : nil }
         var plain = KeptAccesses.Object(key: catalogue.key(of: number), bytes: bytes)
@@ -231,7 +231,7 @@ struct AccessMemory {
     ///   - now: the wall time, in microseconds. It replaces later times, because the clock was set back.
     ///   - prepare: called with each access and the name of its user in the catalogue, before the policy receives the access.
     mutating func recall(
-        _ kept: KeptAccesses, into catalogue: inout ForesightCatalogue, telling policy: any PrefetchPolicy,
+        _ kept: KeptAccesses, into catalogue: inout ObjectCatalogue, telling policy: any PrefetchPolicy,
         now: Int64, fileName: (String) -> String?, prepare: (Access, String?) -> Void = { _, _ in }
     ) {
         var (users, sets) = (kept.users, kept.categorySets)
@@ -263,7 +263,7 @@ struct AccessMemory {
 
     /// Returns the number of an object in clear; `nil` if there are too many.
     private static func learn(
-        _ kept: KeptAccesses.Object, _ categories: [String], into catalogue: inout ForesightCatalogue,
+        _ kept: KeptAccesses.Object, _ categories: [String], into catalogue: inout ObjectCatalogue,
         fileName: (String) -> String?
     ) -> UInt32? {
         guard let key = kept.computedKey, let object = catalogue.internAccessed(key, fileName: fileName)
@@ -280,7 +280,7 @@ struct AccessMemory {
 
     /// Returns the number of an object that is known by its hash; `nil` if there are too many.
     private static func learn(
-        hashed kept: KeptAccesses.Object, into catalogue: inout ForesightCatalogue
+        hashed kept: KeptAccesses.Object, into catalogue: inout ObjectCatalogue
     ) -> UInt32? {
         guard let hash = kept.key, let object = catalogue.intern(hash: hash) else { return nil }
         if let bytes = kept.bytes { catalogue[object].bytes = bytes }

@@ -18,12 +18,12 @@ import Synchronization
 /// an image once a request through the manager or an announcement has named it. A prefetch policy plans what to fetch within a budget
 /// when accesses pause, or have gone on for too long, and at moments between them such as the end of a visit. These images are loaded at
 /// the lowest priority, and kept in the cache apart from requested ones. On the caller's path, an access is appended to a list. All other
-/// work runs on a queue of its own. Only the requests for the images are sent over the network. See <doc:Foresight>.
+/// work runs on a queue of its own. Only the requests for the images are sent over the network. See <doc:PredictivePrefetching>.
 public final class PredictivePrefetcher: Sendable {
-    private let forecaster: Forecaster
-    private let inbox: ForesightInbox
+    private let prefetcher: LivePrefetcher
+    private let inbox: EventInbox
     private let clock: any CacheClock
-    private let prediction: PrefetchPrediction
+    private let configuration: PrefetchConfiguration
     private let settleCache: @Sendable () async -> Void
     private let options: ImageOptions
     private let current: Mutex<PrefetchConditions> = Mutex([])
@@ -32,19 +32,21 @@ public final class PredictivePrefetcher: Sendable {
     private let momentTimer = Mutex<(due: Int64, task: Task<Void, Never>)?>(nil)
 
     init(
-        _ prediction: PrefetchPrediction, _ environment: ForesightEnvironment, options: ImageOptions,
+        _ configuration: PrefetchConfiguration, _ host: PrefetchHost, options: ImageOptions,
         clock: any CacheClock, after ending: Task<Void, Never>?, settleCache: @escaping @Sendable () async -> Void
     ) {
-        self.prediction = prediction
+        self.configuration = configuration
         self.options = options
         self.clock = clock
         self.settleCache = settleCache
-        inbox = ForesightInbox()
-        forecaster = Forecaster(
-            prediction, environment, inbox, usual: LoadTemplate(nil, defaults: options), after: ending)
+        inbox = EventInbox()
+        prefetcher = LivePrefetcher(
+            configuration, host, inbox, usual: LoadTemplate(nil, defaults: options), after: ending)
         // A file of an earlier start that should not exist is removed now, not with the first access. A moment that fell due since the
         // last start is made up for without an access, too.
-        if !prediction.remembersAccesses || !prediction.keepsURLs || prediction.servesOneUser { takeInLater() }
+        if !configuration.remembersAccesses || !configuration.keepsURLs || configuration.servesOneUser {
+            processEventsLater()
+        }
     }
 
     deinit {
@@ -62,7 +64,7 @@ public final class PredictivePrefetcher: Sendable {
     ///   with their processor.
     public func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
         inbox.put(.announced(resources, LoadTemplate(options, defaults: self.options), time: clock.now))
-        takeInLater()
+        processEventsLater()
     }
 
     /// Announces resources of unknown sizes.
@@ -77,38 +79,38 @@ public final class PredictivePrefetcher: Sendable {
         set {
             current.withLock { $0 = newValue }
             inbox.put(.conditions(newValue))
-            takeInLater()
+            processEventsLater()
         }
     }
 
     // MARK: - Results
 
     /// The counts since the start.
-    public var statistics: PrefetchPredictionStatistics { get async { await forecaster.statistics } }
+    public var statistics: PrefetchStatistics { get async { await prefetcher.statistics } }
 
     /// The last fault of a file of the model, the accesses or the spending, in one sentence. A damaged file counts as none, and the
     /// next write replaces it.
-    public var modelFault: String? { get async { await forecaster.modelFault } }
+    public var modelFault: String? { get async { await prefetcher.modelFault } }
 
     /// The calibration of the policy's probabilities; empty for a policy without probabilities.
-    public var calibration: [CalibrationBin] { get async { await forecaster.calibration } }
+    public var calibration: [CalibrationBin] { get async { await prefetcher.calibration } }
 
     /// The metrics of the policy.
-    public var metrics: [PolicyMetric] { get async { await forecaster.metrics } }
+    public var metrics: [PolicyMetric] { get async { await prefetcher.metrics } }
 
     /// Writes the model, the latest accesses and the spending to the cache's folder, as when the app goes to the background.
     public func save() async {
-        await takeIn()
-        await forecaster.save()
+        await processEvents()
+        await prefetcher.save()
     }
 
     /// Processes all events so far, plans without waiting for a pause, and returns when no fetch is in flight.
     public func settle() async {
         await settleCache()
         await plan()
-        await forecaster.waitUntilIdle()
+        await prefetcher.waitUntilIdle()
         await settleCache()
-        await takeIn()
+        await processEvents()
     }
 
     // MARK: - Inside
@@ -117,24 +119,24 @@ public final class PredictivePrefetcher: Sendable {
     package func stop() async {
         timer.withLock { $0?.cancel() }
         momentTimer.withLock { $0?.task.cancel() }
-        await forecaster.stop()
-        await forecaster.waitUntilIdle()
+        await prefetcher.stop()
+        await prefetcher.waitUntilIdle()
     }
 
     /// Forgets all accesses until now.
-    package func forgetAccesses() async { await forecaster.forgetAccesses() }
+    package func forgetAccesses() async { await prefetcher.forgetAccesses() }
 
     /// Forgets a user's accesses, and cancels the fetches for it.
     ///
     /// - Throws: an error with one sentence if the file of accesses can neither be written nor removed.
-    package func forget(user: String) async throws { try await forecaster.forget(user: user) }
+    package func forget(user: String) async throws { try await prefetcher.forget(user: user) }
 
     /// Processes the pending events.
-    private func takeIn() async { waitForMoment(await forecaster.takeIn()) }
+    private func processEvents() async { waitForMoment(await prefetcher.processEvents()) }
 
-    private func takeInLater() {
-        Task { [weak self, forecaster] in
-            let next = await forecaster.takeIn()
+    private func processEventsLater() {
+        Task { [weak self, prefetcher] in
+            let next = await prefetcher.processEvents()
             self?.waitForMoment(next)
         }
     }
@@ -144,9 +146,9 @@ public final class PredictivePrefetcher: Sendable {
     /// - Parameter isIdle: whether there was a pause.
     private func plan(isIdle: Bool = true) async {
         inbox.endWait()
-        await forecaster.takeIn()
-        await forecaster.plan(isIdle: isIdle)
-        await takeIn()
+        await prefetcher.processEvents()
+        await prefetcher.plan(isIdle: isIdle)
+        await processEvents()
     }
 
     /// Starts a task that waits until a time, then processes the pending events and plans at the moments that are due. A task that waits
@@ -158,7 +160,7 @@ public final class PredictivePrefetcher: Sendable {
         momentTimer.withLock { timer in
             if let timer, timer.due <= next { return }
             timer?.task.cancel()
-            let time = max(next, clock.now + Self.microseconds(prediction.quiet))
+            let time = max(next, clock.now + Self.microseconds(configuration.quiet))
             let task = Task.detached(priority: .background) { [weak self, clock] in
                 do { try await clock.sleep(until: time) } catch { return }
                 await self?.planAtMoments()
@@ -169,9 +171,9 @@ public final class PredictivePrefetcher: Sendable {
 
     private func planAtMoments() async {
         momentTimer.withLock { $0 = nil }
-        await forecaster.takeIn()
-        await forecaster.planAtMoments()
-        await takeIn()
+        await prefetcher.processEvents()
+        await prefetcher.planAtMoments()
+        await processEvents()
     }
 
     /// Starts a task that waits for a pause, then processes the pending events and plans.
@@ -192,7 +194,9 @@ public final class PredictivePrefetcher: Sendable {
     /// last access.
     func timeToWait() -> Int64? {
         guard let (first, last) = inbox.waiting else { return nil }
-        let (pause, end) = (last + Self.microseconds(prediction.quiet), first + Self.microseconds(prediction.patience))
+        let (pause, end) = (
+            last + Self.microseconds(configuration.quiet), first + Self.microseconds(configuration.patience)
+        )
         let now = clock.now
         return now < last ? 0 : min(pause, end) - now
     }
@@ -200,7 +204,7 @@ public final class PredictivePrefetcher: Sendable {
     /// Whether the last access was as long ago as a pause lasts.
     private var isIdle: Bool {
         let (last, now) = (inbox.waiting?.last ?? .min, clock.now)
-        return last == .min || now < last || now - last >= Self.microseconds(prediction.quiet)
+        return last == .min || now < last || now - last >= Self.microseconds(configuration.quiet)
     }
 
     /// Returns a span in microseconds, from 0 to 30 years.
@@ -219,7 +223,7 @@ extension PredictivePrefetcher: RequestObserver {
         if inbox.put(.accessed(access)) { waitForPause() }
     }
 
-    package var legacy: any Sendable { conditions }
+    package var stateForSuccessor: any Sendable { conditions }
 
     package func enteredBackground(done: @escaping @Sendable () -> Void) {
         inbox.put(.background)
@@ -231,126 +235,5 @@ extension PredictivePrefetcher: RequestObserver {
 
     package func removed(_ type: CacheType, _ removals: [Removal]) {
         for removal in removals { inbox.put(.removed(type, removal)) }
-    }
-}
-
-/// An event for a ``Forecaster``.
-enum ForesightEvent: Sendable {
-    /// The load template of a processor, for images that were not announced. It comes before the first of them.
-    case template(LoadTemplate)
-    /// A request for a resource with a processor.
-    case wanted(Resource, processor: String)
-    /// The app announces resources and their load template.
-    case announced([AnnouncedResource], LoadTemplate, time: Int64)
-    /// An access to the cache.
-    case accessed(RecordedAccess)
-    /// A value left a tier.
-    case removed(CacheType, Removal)
-    /// The app sets the conditions.
-    case conditions(PrefetchConditions)
-    /// The app enters the background.
-    case background
-}
-
-/// A resource that an app announces, before or after its first request.
-public struct AnnouncedResource: Sendable {
-    /// The resource.
-    public var resource: Resource
-    /// The bytes to load, if they are known.
-    public var bytes: Int?
-    /// The size in memory, if it is known; for a bitmap four bytes a pixel.
-    public var cost: Int?
-    /// The time of its creation, in microseconds since 1970; `nil` for the time of the announcement.
-    public var since: Int64?
-
-    /// Creates an announcement.
-    public init(_ resource: Resource, bytes: Int? = nil, cost: Int? = nil, since: Int64? = nil) {
-        self.resource = resource
-        self.bytes = bytes
-        self.cost = cost
-        self.since = since
-    }
-}
-
-/// The queue of events from callers, which never wait, to the ``Forecaster``.
-///
-/// Beyond ``bound`` pending events, accesses and requests are lost, and lost accesses are counted. A lost access still causes a plan.
-/// Removals are lost from half of the bound on, which leaves room for accesses.
-final class ForesightInbox: Sendable {
-    /// The maximum number of pending events.
-    static let bound = 1 << 16
-
-    /// The maximum number of processors with a load template. Images of others are predicted only if they were announced.
-    static let mostProcessors = 1 << 10
-
-    /// The numbers of lost events.
-    struct Lost: Equatable {
-        var accesses = 0
-        var removals = 0
-    }
-
-    private struct State {
-        var events: [ForesightEvent] = []
-        var templates: Set<String> = []
-        var lost = Lost()
-        /// The times of the first access without a plan, and of the last access.
-        var first: Int64?
-        var last: Int64 = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Adds an event.
-    ///
-    /// - Returns: whether it is the first access since ``endWait()``, after which the caller begins to wait for a pause.
-    @discardableResult
-    func put(_ event: ForesightEvent) -> Bool {
-        state.withLock { state in
-            switch event {
-            case .accessed(let access):
-                defer { state.last = access.time }
-                if state.events.count < Self.bound { state.events.append(event) } else { state.lost.accesses += 1 }
-                if state.first != nil { return false }
-                state.first = access.time
-                return true
-            case .removed:
-                if state.events.count < Self.bound / 2 {
-                    state.events.append(event)
-                } else {
-                    state.lost.removals += 1
-                }
-            case .wanted:
-                if state.events.count < Self.bound { state.events.append(event) }
-            case .template, .announced, .conditions, .background: state.events.append(event)
-            }
-            return false
-        }
-    }
-
-    /// Adds a request for a resource. The first with a processor adds its load template.
-    func want(_ resource: Resource, _ options: ImageOptions?, defaults: ImageOptions) {
-        let processor = options?.processorIdentifier(defaults) ?? defaults.processor?.identifier ?? ""
-        state.withLock { state in
-            if state.templates.count < Self.mostProcessors, state.templates.insert(processor).inserted {
-                state.events.append(.template(LoadTemplate(options, defaults: defaults)))
-            }
-        }
-        put(.wanted(resource, processor: processor))
-    }
-
-    /// The times of the first and the last access since ``endWait()``, lost or not; `nil` if there are none.
-    var waiting: (first: Int64, last: Int64)? {
-        state.withLock { state in state.first.map { ($0, state.last) } }
-    }
-
-    /// Handles that a plan begins: the next access is the first again.
-    func endWait() { state.withLock { $0.first = nil } }
-
-    /// Removes and returns all pending events, and the losses since the last call.
-    func take() -> (events: [ForesightEvent], lost: Lost) {
-        state.withLock { state in
-            defer { (state.events, state.lost) = ([], Lost()) }
-            return (state.events, state.lost)
-        }
     }
 }

@@ -1,7 +1,7 @@
 import HalcyonPrefetch
 
-/// The user for whom a ``Forecaster`` fetches.
-struct ForesightUser {
+/// The user for whom a ``LivePrefetcher`` fetches.
+struct PrefetchUser {
     var number = UInt32.max
     var name: String?
 
@@ -17,7 +17,7 @@ struct TimedUsers {
     static let most = 256
 
     private let timers: VisitTimers
-    private var users: [UInt32: (user: ForesightUser, last: Int64)] = [:]
+    private var users: [UInt32: (user: PrefetchUser, last: Int64)] = [:]
 
     /// - Parameters:
     ///   - idleTime: the idle time after which a visit has ended, in microseconds.
@@ -30,13 +30,13 @@ struct TimedUsers {
     var nextTime: Int64? { timers.nextTime }
 
     /// The users.
-    var all: [ForesightUser] { users.values.map(\.user).sorted { $0.number < $1.number } }
+    var all: [PrefetchUser] { users.values.map(\.user).sorted { $0.number < $1.number } }
 
     /// Records an access of a user.
     ///
     /// - Parameter lastMoment: the time until which the user's moments have been planned already.
     /// - Returns: the number of the user that leaves because there are too many.
-    mutating func note(_ user: ForesightUser, at time: Int64, lastMoment: Int64 = .min) -> UInt32? {
+    mutating func note(_ user: PrefetchUser, at time: Int64, lastMoment: Int64 = .min) -> UInt32? {
         timers.note(user.number, at: time, lastMoment: lastMoment)
         users[user.number] = (user, time)
         guard users.count > Self.most,
@@ -47,8 +47,8 @@ struct TimedUsers {
     }
 
     /// Removes all moments that are due by a time, and returns the last of each user.
-    mutating func due(by time: Int64) -> [(moment: PlanningMoment, user: ForesightUser)] {
-        var last: [(moment: PlanningMoment, user: ForesightUser)] = []
+    mutating func due(by time: Int64) -> [(moment: PlanningMoment, user: PrefetchUser)] {
+        var last: [(moment: PlanningMoment, user: PrefetchUser)] = []
         while let moment = timers.next(by: time) {
             guard let user = users[moment.user]?.user else { continue }
             last.removeAll { $0.user.number == moment.user }

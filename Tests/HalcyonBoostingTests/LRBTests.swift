@@ -52,8 +52,8 @@ struct LRBTests {
 
     @Test("Samples wait by object, the newest first")
     func pendingSamples() {
-        var pending = PendingSamples()
-        var (first, second) = (PendingSamples.none, PendingSamples.none)
+        var pending = SampleLists()
+        var (first, second) = (SampleLists.none, SampleLists.none)
         for time in UInt32(1)...4 { pending.add(time, to: &first) }
         pending.add(9, to: &second)
         #expect(pending.count == 5)

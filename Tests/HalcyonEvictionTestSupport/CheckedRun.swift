@@ -23,14 +23,14 @@ public struct CheckedRun {
         accesses.map { cache.access($0) }
     }
 
-    /// Serves all accesses one by one under recycled numbers; see ``KeyTable``.
+    /// Serves all accesses one by one under recycled numbers; see ``RecycledNumbers``.
     ///
     /// - Parameter interval: the requests after which the numbers that the cache has no use for are taken back.
     /// - Returns: the outcomes, and how many numbers went to another object.
     public func serve(
         _ accesses: some Sequence<Access>, recyclingEvery interval: Int
     ) -> (outcomes: [AccessOutcome], recycled: Int) {
-        var keys = KeyTable()
+        var keys = RecycledNumbers()
         let outcomes = accesses.map { access in
             var renumbered = access
             renumbered.entry = keys.number(of: access.entry)

@@ -157,7 +157,7 @@ struct AccessLogTests {
             log.record(key, cost: 1, outcome: .memory, at: Int64(time) * 1_000_000)
         }
         try await log.close()
-        func load(_ change: (inout LoadOptions) -> Void) throws -> (String, [Int64], LoadReport) {
+        func load(_ change: (inout TraceLoadOptions) -> Void) throws -> (String, [Int64], LoadReport) {
             let trace = try Trace.load(
                 path,
                 .with {
@@ -189,7 +189,7 @@ struct AccessLogTests {
             let trace = try Trace.load(path)
             #expect(trace.objectSizes == [5, 7, 1])
             #expect(trace.report.unknownSizes == 1 && trace.report.sizeDisagreements == 1)
-            var stream = try TraceStream(path, LoadOptions())
+            var stream = try TraceStream(path, TraceLoadOptions())
             var batch = StreamBatch()
             #expect(try stream.next(into: &batch))
             #expect(batch.sizes == [5, 7, 5, 5, 1, 5, 7])

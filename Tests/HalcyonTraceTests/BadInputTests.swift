@@ -10,7 +10,9 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    func fault(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> String? {
+    func fault(_ text: String, _ options: TraceLoadOptions = TraceLoadOptions(), name: String = "t.csv") throws
+        -> String?
+    {
         HalcyonTraceTests.fault(try folder.file(name, text), options)
     }
 
@@ -122,7 +124,7 @@ import Testing
     @Test func theLineLimitIsExact() throws {
         let most = String(repeating: "x", count: ChunkReader.longestLine)
         for chunkBytes in [1 << 16, 1 << 20, 1 << 22] {
-            let options = LoadOptions.with { $0.chunkBytes = chunkBytes }
+            let options = TraceLoadOptions.with { $0.chunkBytes = chunkBytes }
             #expect(try fault("key\n\(most)\n", options) == nil)
             #expect(try fault("key\n\(most)x\n", options)?.hasPrefix("t.csv:2: the line that starts") == true)
         }
@@ -153,7 +155,7 @@ import Testing
     @Test func aLimitEndsBeforeWhatIsBad() throws {
         let text = "time,key\n1,a\n2,b\n3,c\nbad\n"
         for (chunkBytes, threads) in [(1, 1), (1, 3), (1 << 20, 2)] {
-            let options = LoadOptions.with {
+            let options = TraceLoadOptions.with {
                 $0.chunkBytes = chunkBytes
                 $0.threads = threads
                 $0.skip = 1

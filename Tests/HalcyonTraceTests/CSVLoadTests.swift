@@ -8,7 +8,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    func load(_ text: String, _ options: LoadOptions = .with { $0.names = .all }, name: String = "t.csv") throws
+    func load(_ text: String, _ options: TraceLoadOptions = .with { $0.names = .all }, name: String = "t.csv") throws
         -> Trace
     {
         try Trace.load(folder.file(name, text), options)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func otherDelimiterNamesAndUnit() throws {
-        let options = LoadOptions.with {
+        let options = TraceLoadOptions.with {
             $0.delimiter = UInt8(ascii: ";")
             $0.columns = ColumnNames(key: "Picture", time: "when")
             $0.timeUnit = .milliseconds

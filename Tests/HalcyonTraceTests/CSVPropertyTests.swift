@@ -13,7 +13,7 @@ import Testing
         let expected = NaiveCSV(text)
         var fingerprints: Set<String> = []
         for (chunkBytes, threads) in [(1, 1), (3, 2), (50, 4), (333, 2), (1 << 20, 1)] {
-            let options = LoadOptions.with {
+            let options = TraceLoadOptions.with {
                 $0.chunkBytes = chunkBytes
                 $0.threads = threads
                 $0.names = .all
@@ -60,7 +60,7 @@ import Testing
         let sorted = rows.enumerated().sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
             .map(\.element)[10..<70]
         for (chunkBytes, threads) in [(1, 1), (40, 3), (1 << 20, 2)] {
-            let options = LoadOptions.with {
+            let options = TraceLoadOptions.with {
                 $0.chunkBytes = chunkBytes
                 $0.threads = threads
                 $0.sort = true
@@ -79,7 +79,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key,size,user\na,1,x\nb,2,y\nc,3,z\nb,5,x\nd,4,\ne,5,\n")
         for chunkBytes in [1, 20, 1 << 20] {
-            let options = LoadOptions.with {
+            let options = TraceLoadOptions.with {
                 $0.chunkBytes = chunkBytes
                 $0.skip = 1
                 $0.limit = 4

@@ -9,7 +9,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func use(_ text: String, _ options: LoadOptions = LoadOptions(), name: String = "t.csv") throws -> ColumnUse
+    private func use(_ text: String, _ options: TraceLoadOptions = TraceLoadOptions(), name: String = "t.csv") throws
+        -> ColumnUse
     {
         let path = try folder.file(name, text)
         let loaded = try Trace.load(path, options).report.columns
@@ -46,7 +47,8 @@ import Testing
     }
 
     @Test func whatAFormatDoesNotKeep() throws {
-        func losses(_ text: String, _ options: LoadOptions = .with { $0.names = .all }, in format: TraceFormat) throws
+        func losses(_ text: String, _ options: TraceLoadOptions = .with { $0.names = .all }, in format: TraceFormat)
+            throws
             -> [String]
         {
             TraceWriter.losses(of: try Trace.load(folder.file("t.csv", text), options), in: format)
@@ -59,14 +61,14 @@ import Testing
                 "the size of 1 request whose object had another size before (--sizes per-request keeps it)",
             ])
         #expect(try losses(full, in: .csv).count == 1)
-        let each = LoadOptions.with {
+        let each = TraceLoadOptions.with {
             $0.names = .all
             $0.sizes = .perRequest
         }
         #expect(try losses(full, each, in: .csv).isEmpty)
         #expect(try losses("time,key,size\n1,7,1\n2,8,2\n", in: .oracleGeneral).isEmpty)
         #expect(try losses("key\n7\n", in: .oracleGeneral).isEmpty)
-        let unit = LoadOptions.with {
+        let unit = TraceLoadOptions.with {
             $0.names = .all
             $0.sizes = .unit
         }

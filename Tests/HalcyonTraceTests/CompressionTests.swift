@@ -60,7 +60,7 @@ import Testing
         let packed = "\(folder.path)/a.oracleGeneral.\(ending)"
         try TraceWriter.write(whole, to: packed)
         let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: packed)))
-        let format = LoadOptions.with { $0.format = .oracleGeneral }
+        let format = TraceLoadOptions.with { $0.format = .oracleGeneral }
         // As of standard input, whose name tells nothing.
         let nameless = try folder.file("input", bytes)
         #expect(try Trace.load(nameless, format).entries == whole.entries)

@@ -55,7 +55,7 @@ import Testing
         func row(_ number: Int) -> String { pattern.replacing("#", with: "\(number)") + "\n" }
         for chunkBytes in [1, 64, 1 << 20] {
             for threads in [1, 3] {
-                let options = LoadOptions.with {
+                let options = TraceLoadOptions.with {
                     $0.tooManyNames = 100
                     $0.chunkBytes = chunkBytes
                     $0.threads = threads
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    private func streamed(_ path: String, _ options: LoadOptions) throws -> Int {
+    private func streamed(_ path: String, _ options: TraceLoadOptions) throws -> Int {
         var stream = try TraceStream(path, options)
         var (batch, count) = (StreamBatch(), 0)
         while try stream.next(into: &batch) { count += batch.entries.count }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func theLimitIsThatOfTheNumbers() {
-        #expect(KeyTable.tooMany == Int(UInt32.max))
-        #expect(KeyTable.none == UInt32.max)
+        #expect(NameTable.tooMany == Int(UInt32.max))
+        #expect(NameTable.none == UInt32.max)
     }
 }

@@ -2,17 +2,17 @@ import Foundation
 
 @testable import HalcyonTrace
 
-extension LoadOptions {
+extension TraceLoadOptions {
     /// The defaults, changed.
-    static func with(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
-        var options = LoadOptions()
+    static func with(_ change: (inout TraceLoadOptions) -> Void) -> TraceLoadOptions {
+        var options = TraceLoadOptions()
         change(&options)
         return options
     }
 }
 
 /// The sentence with which loading fails, the folder taken out.
-func fault(_ path: String, _ options: LoadOptions = LoadOptions()) -> String? {
+func fault(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) -> String? {
     do throws(TraceError) {
         _ = try Trace.load(path, options)
         return nil

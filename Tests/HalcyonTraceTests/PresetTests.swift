@@ -17,7 +17,8 @@ import Testing
     static let kvHeader = "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase"
 
     func load(
-        _ preset: TracePreset, _ text: String, name: String = "t.csv", _ change: (inout LoadOptions) -> Void = { _ in }
+        _ preset: TracePreset, _ text: String, name: String = "t.csv",
+        _ change: (inout TraceLoadOptions) -> Void = { _ in }
     ) throws -> Trace {
         try Trace.load(
             folder.file(name, text),
@@ -29,7 +30,8 @@ import Testing
     }
 
     func fault(
-        _ preset: TracePreset, _ text: String, name: String = "t.csv", _ change: (inout LoadOptions) -> Void = { _ in }
+        _ preset: TracePreset, _ text: String, name: String = "t.csv",
+        _ change: (inout TraceLoadOptions) -> Void = { _ in }
     ) throws -> String? {
         HalcyonTraceTests.fault(
             try folder.file(name, text),
@@ -249,7 +251,7 @@ import Testing
         for (skip, limit) in [(0, nil), (3, nil), (1, 50), (117, 9), (0, 1)] as [(Int, Int?)] {
             let wanted = Array(expected.dropFirst(skip).prefix(limit ?? .max))
             for chunkBytes in [1, 200, 1 << 20] {
-                let options = LoadOptions.with {
+                let options = TraceLoadOptions.with {
                     $0.preset = .metaKV
                     $0.names = .all
                     $0.chunkBytes = chunkBytes

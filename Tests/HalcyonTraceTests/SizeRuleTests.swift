@@ -27,7 +27,7 @@ import Testing
 
     @Test func drawnSizesDependOnTheKeyAlone() throws {
         let folder = try TemporaryFolder()
-        let options = LoadOptions.with { $0.sizes = .lognormal(median: 40_000, sigma: 1.1) }
+        let options = TraceLoadOptions.with { $0.sizes = .lognormal(median: 40_000, sigma: 1.1) }
         let rows = (0..<4_001).map { "k\($0)\n" }
         let forward = try Trace.load(folder.file("a.csv", "key\n" + rows.joined()), options)
         let backward = try Trace.load(folder.file("b.csv", "key\n" + rows.reversed().joined()), options)

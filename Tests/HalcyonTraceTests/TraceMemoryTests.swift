@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func aTableOfKeysKeepsToItsBudget() {
-        var table = KeyTable()
+        var table = NameTable()
         let tokens = TokenColumn(capacity: 100_000)
         for row in 0..<100_000 { tokens.setNumber(row, UInt64(row) &* 1_000_003) }
         let names = [UInt8(0)].withUnsafeBufferPointer { base in

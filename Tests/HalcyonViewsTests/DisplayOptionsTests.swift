@@ -15,7 +15,9 @@ struct DisplayOptionsTests {
 
     @Test("the current image stays on request; a failure shows its image, or leaves what is there")
     func keepsCurrentImage() async throws {
-        let (fixture, first, grey, broken) = (try ViewFixture(), try Sample(1), try Sample(0), try Sample(9))
+        let (fixture, first, grey, broken) = (
+            try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0), try NumberedPicture(9)
+        )
         await fixture.remember("a", first)
         let view = RecordingView(fixture.manager)
         var options = DisplayOptions { $0.keepsCurrentImage = true }
@@ -38,7 +40,7 @@ struct DisplayOptionsTests {
 
     @Test("a custom placeholder is added once and removed once; a custom transition shows the picture itself")
     func custom() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let (view, placeholder) = (RecordingView(fixture.manager), RecordingPlaceholder())
         var transitions = 0
         let options = DisplayOptions {
@@ -58,7 +60,7 @@ struct DisplayOptionsTests {
 
     @Test("pictures are decoded at the view's size in pixels, and each size is cached by itself")
     func downsampling() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1, width: 64, height: 48))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1, width: 64, height: 48))
         let (small, large) = (RecordingView(fixture.manager), RecordingView(fixture.manager))
         small.displaySize = DisplaySize(width: 8, height: 5.5, scale: 2)
         large.displaySize = DisplaySize(width: 40, height: 40)
@@ -97,7 +99,7 @@ struct DisplayOptionsTests {
 
     @Test("a completion, and a view that is drawn, may set the next image")
     func reentrant() async throws {
-        let (fixture, a, b) = (try ViewFixture(), try Sample(1), try Sample(2))
+        let (fixture, a, b) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(2))
         await fixture.remember("a", a)
         await fixture.remember("b", b)
         let view = RecordingView(fixture.manager)
@@ -117,7 +119,7 @@ struct DisplayOptionsTests {
 
     @Test("a binding that outlives its view completes with the view's end, and loads nothing more")
     func outlived() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         var view: RecordingView? = RecordingView(fixture.manager)
         let binding = try #require(view?.images)
         binding.setImage(with: resource("a"), completion: results.note("a"))
@@ -133,7 +135,7 @@ struct DisplayOptionsTests {
 
     @Test("neither a view that loads nor one that has loaded keeps itself, its binding or its indicator")
     func released() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         for isLoaded in [false, true] {
             weak var weakView: RecordingView?
             weak var weakBinding: ImageBinding?

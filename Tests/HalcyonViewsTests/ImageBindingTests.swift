@@ -22,7 +22,7 @@ struct ImageBindingTests {
 
     @Test("the placeholder first, then the picture, with progress and one completion; a loaded picture fades in")
     func shown() async throws {
-        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let view = view(fixture)
         var received: [Int] = []
         let isShown = view.images.setImage(
@@ -42,7 +42,7 @@ struct ImageBindingTests {
 
     @Test("an image in memory is shown before the call returns, without placeholder, indicator or transition")
     func inMemory() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         await fixture.remember("a", sample)
         let view = view(fixture)
         var options = DisplayOptions { $0.transition = .fade(.milliseconds(100)) }
@@ -55,7 +55,7 @@ struct ImageBindingTests {
 
     @Test("reused: A is replaced by B and says superseded at once; its transfer is cancelled and B stays")
     func reused() async throws {
-        let (fixture, b) = (try ViewFixture(), try Sample(2))
+        let (fixture, b) = (try ViewFixture(), try NumberedPicture(2))
         let view = view(fixture)
         view.images.setImage(with: resource("a"), completion: results.note("a"))
         await fixture.transport.waitForStart(of: "a")
@@ -72,7 +72,7 @@ struct ImageBindingTests {
     /// The image of A has been decoded and waits for the main actor when B is set.
     @Test("reused: an image of A that arrives while B is being set is not shown")
     func lateArrival() async throws {
-        let (fixture, a, b) = (try ViewFixture(), try Sample(1), try Sample(2))
+        let (fixture, a, b) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(2))
         let (view, other) = (view(fixture), RecordingView(fixture.manager))
         view.images.setImage(with: resource("a"), completion: results.note("a"))
         other.images.setImage(with: resource("a"), completion: results.note("other"))
@@ -95,7 +95,7 @@ struct ImageBindingTests {
 
     @Test("the indicator stops exactly once: after success, failure, cancellation, clearing, replacement and release")
     func indicatorStops() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         var view: RecordingView? = view(fixture)
         func isBalanced(_ count: Int) -> Bool { indicator.starts == count && indicator.stops == count }
         view?.images.setImage(with: resource("a"), completion: results.note("a"))
@@ -151,7 +151,7 @@ struct ImageBindingTests {
 
     @Test("36 views of one URL: one request to the server, 36 pictures")
     func shared() async throws {
-        let sample = try Sample(3)
+        let sample = try NumberedPicture(3)
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             gate.wait()
@@ -172,7 +172,7 @@ struct ImageBindingTests {
 
     @Test("the same image again keeps its load: one transfer, which is not cancelled")
     func sameImage() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let view = view(fixture)
         for number in 1...3 {
             view.images.setImage(with: resource("a"), completion: results.note("\(number)"))
@@ -188,7 +188,7 @@ struct ImageBindingTests {
     @Test("100 rows in ten cells: the 90 that have scrolled by are cancelled, the last ten are shown, each its own")
     func scrolled() async throws {
         let fixture = try ViewFixture()
-        let samples = try (0..<100).map { try Sample($0) }
+        let samples = try (0..<100).map { try NumberedPicture($0) }
         let views = (0..<10).map { _ in RecordingView(fixture.manager) }
         for row in 0..<100 {
             views[row % 10].images.setImage(with: resource("\(row)"), completion: results.note("\(row)"))
@@ -208,7 +208,7 @@ struct ImageBindingTests {
 
     @Test("not visible: the priority is lowered and raised again, or the load is cancelled and starts anew")
     func disappears() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let view = view(fixture)
         view.images.setImage(with: resource("a"), completion: results.note("a"))
         await fixture.transport.waitForStart(of: "a")

@@ -30,11 +30,11 @@ struct ImageListTests {
         view.images.setImage(with: Resource(held("2")), completion: results.note("2"))
         list.willDisplay(2, in: view.images)
         await waitUntil { fixture.transport.calls.contains(.priority("2", .normal)) }
-        for row in [1, 2] { await fixture.transport.answer("\(row)", try Sample(row).file) }
+        for row in [1, 2] { await fixture.transport.answer("\(row)", try NumberedPicture(row).file) }
         await waitUntil { list.prefetchingRows.isEmpty && results.words == ["2 shown"] }
         #expect(fixture.transport.starts == 2 && list.displayedRows == [2])
         #expect(view.images.setImage(with: Resource(held("1"))))
-        #expect(view.picture == (try Sample(1)).picture)
+        #expect(view.picture == (try NumberedPicture(1)).picture)
     }
 
     @Test("a prefetch that is cancelled closes its transfer, unless a cell waits for it")
@@ -49,7 +49,7 @@ struct ImageListTests {
         #expect(list.prefetchingRows.isEmpty)
         await waitUntil { fixture.transport.calls.contains(.cancel("1")) && fixture.downloader.waiterCount == 1 }
         #expect(!fixture.transport.calls.contains(.cancel("2")))
-        await fixture.transport.answer("2", try Sample(2).file)
+        await fixture.transport.answer("2", try NumberedPicture(2).file)
         await waitUntil { results.words == ["2 shown"] }
         // A row that was cancelled may be prefetched again.
         list.prefetch([1])
@@ -100,14 +100,14 @@ struct ImageListTests {
         await fixture.transport.waitForStart(of: "2")
         list = nil
         #expect(weakList == nil)
-        await fixture.transport.answer("2", try Sample(2).file)
+        await fixture.transport.answer("2", try NumberedPicture(2).file)
         await waitUntil { fixture.downloader.waiterCount == 0 }
         #expect(fixture.transport.cancels == 0)
     }
 
     @Test("what reads a binder is told of each change: loading, progress, picture, error")
     func observed() async throws {
-        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let binder = ImageBinder(manager: fixture.manager)
         let changes = Counter()
         func read<Value>(_ value: @escaping @MainActor () -> Value) {
@@ -146,7 +146,7 @@ struct ImageListTests {
 
     @Test("a binder that is released cancels its load; in memory, its picture is there at once")
     func binderReleased() async throws {
-        let (fixture, sample) = (try ViewFixture(), try Sample(1))
+        let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         weak var weakBinder: ImageBinder?
         var binder: ImageBinder? = ImageBinder(manager: fixture.manager)
         weakBinder = binder
@@ -170,7 +170,7 @@ struct ImageListTests {
 
     @Test("a context is what its steps say, in any order, and a copy is not changed by later steps")
     func context() async throws {
-        let (fixture, sample, grey) = (try ViewFixture(), try Sample(1), try Sample(0))
+        let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let base = ImageContext.url(held("a")).categories(["c"]).user("u")
         let context = base.placeholder(grey.picture).failureImage(sample.picture).fade(.seconds(1)).forceTransition()
             .keepCurrentImage().downsampling(.toView).whenDisappearing(.cancels).priority(.high).forceRefresh()

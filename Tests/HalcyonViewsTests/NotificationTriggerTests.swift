@@ -93,7 +93,7 @@ struct NotificationTriggerTests {
             memory: MemoryStorageConfig(totalCostLimit: 1 << 20, expiration: .never, cleanInterval: .zero),
             disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
             serializer: BitmapSerializer(), triggers: [trigger(center, log)])
-        let sample = try Sample(1)
+        let sample = try NumberedPicture(1)
         await cache.store(sample.picture, original: sample.file, forKey: "a", toDisk: true)
         await cache.tiers.settleDisk()
         #expect(cache.imageCachedType(forKey: "a") == .memory)

@@ -36,14 +36,14 @@ struct ViewFixture {
     }
 
     /// Puts an image into memory, under the URL of a name.
-    func remember(_ name: String, _ sample: Sample) async {
+    func remember(_ name: String, _ sample: NumberedPicture) async {
         await cache.store(
             sample.picture, original: sample.file, forKey: held(name).absoluteString, toDisk: false)
     }
 }
 
 /// A picture of one colour, which a number decides, and its file.
-struct Sample: Equatable {
+struct NumberedPicture: Equatable {
     let picture: Bitmap
     let file: Data
 

@@ -57,11 +57,11 @@ enum LogDeletion {
     private func deleteAccesses(_ db: Database) throws -> Int {
         switch self {
         case .user(let name):
-            guard let user = try NameTables.find(name, table: "user", db) else { return 0 }
+            guard let user = try NameRowCache.find(name, table: "user", db) else { return 0 }
             try db.execute(sql: "DELETE FROM event WHERE user = ?", arguments: [user])
             try db.execute(sql: "DELETE FROM access WHERE user = ?", arguments: [user])
         case .category(let name):
-            guard let category = try NameTables.find(name, table: "category", db) else { return 0 }
+            guard let category = try NameRowCache.find(name, table: "category", db) else { return 0 }
             try db.execute(
                 sql: """
                     DELETE FROM event WHERE key IN

@@ -9,7 +9,7 @@ struct LogFile {
     let queue: DatabaseQueue
     private let path: String
     private let identity: FileIdentity?
-    private var names: NameTables
+    private var names: NameRowCache
     private var dataVersion: Int?
     /// The rows of `access`; `nil` until counted.
     private(set) var rows: Int?
@@ -32,7 +32,7 @@ struct LogFile {
         }
         self.path = path
         identity = FileIdentity(path)
-        names = NameTables(configuration.keys)
+        names = NameRowCache(configuration.keys)
     }
 
     /// Throws if there is a file that is none of SQLite's: SQLite itself would write over a very short one.
@@ -137,7 +137,7 @@ struct LogFile {
     /// Runs a transaction in which what is remembered holds: forgets it first if another process has written.
     ///
     /// - Throws: what `body` throws, and `DatabaseError`; the transaction is then rolled back and all is forgotten.
-    mutating func write<Result>(_ body: (inout NameTables, Database) throws -> Result) throws -> Result {
+    mutating func write<Result>(_ body: (inout NameRowCache, Database) throws -> Result) throws -> Result {
         do {
             return try queue.write { db in
                 let version = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
@@ -180,7 +180,7 @@ struct LogFile {
     }
 
     private static func insert(
-        _ event: RecordedEvent, after access: Int64, _ names: inout NameTables, _ db: Database
+        _ event: RecordedEvent, after access: Int64, _ names: inout NameRowCache, _ db: Database
     ) throws {
         let key = try event.key.map { try names.key($0, db) }
         let user = try names.user(event.user, db)

@@ -53,14 +53,14 @@ public struct LRB: ~Copyable, CataloguedPolicy {
         /// Its history, or `UInt32.max` before its second request.
         var history = UInt32.max
         /// Its samples that wait for a label.
-        var samples = PendingSamples.none
+        var samples = SampleLists.none
     }
 
     private let parameters: Parameters
     private var model: BoostingModel
     private var known: KnownObjects<Record>
     private var histories = RequestHistories()
-    private var pending = PendingSamples()
+    private var pending = SampleLists()
     /// The places of the candidates of an eviction among the residents.
     private var candidates: [Int] = []
     /// The entry of each request of the window, at its time modulo the window.

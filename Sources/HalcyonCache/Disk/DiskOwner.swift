@@ -2,7 +2,7 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// The owner of a cache's directory: it opens the storage, runs all operations on it in the order of ``DiskPlan``,
+/// The owner of a cache's directory: it opens the storage, runs all operations on it in the order of ``DiskSchedule``,
 /// and closes it.
 ///
 /// Operations run on a concurrent queue, never on the threads of tasks. Operations on different keys run in parallel.
@@ -15,7 +15,7 @@ import Synchronization
 /// If the directory cannot be opened, the next operation that needs it tries again, at most every ten seconds. These
 /// attempts do not wait for a lock on the directory.
 package final class DiskOwner: Sendable {
-    package typealias Plan = DiskPlan<String>
+    package typealias Schedule = DiskSchedule<String>
     typealias Storage = DiskStorage<Data>
 
     private struct Job {
@@ -24,7 +24,7 @@ package final class DiskOwner: Sendable {
         var run: @Sendable () -> Void
         /// Removes the file in place of a store.
         var replacement: (@Sendable () -> Void)?
-        let complete: @Sendable (Plan.Ending?) -> Void
+        let complete: @Sendable (Schedule.Ending?) -> Void
         /// Whether it needs the complete listing of the folder. It is then started after the listing, so that no
         /// thread waits for that.
         let needsListing: Bool
@@ -38,20 +38,20 @@ package final class DiskOwner: Sendable {
     }
 
     private struct State {
-        var plan = Plan()
-        var jobs: [Plan.Ticket: Job] = [:]
-        var last: Plan.Ticket = 0
+        var schedule = Schedule()
+        var jobs: [Schedule.Ticket: Job] = [:]
+        var last: Schedule.Ticket = 0
         /// The semaphores of synchronous readers that wait for a change of the state.
-        var waiting: [Plan.Ticket: DispatchSemaphore] = [:]
+        var waiting: [Schedule.Ticket: DispatchSemaphore] = [:]
         /// The writers that are ready and wait for another writer to end: the elements from `firstQueued` on, in
         /// order.
-        var queued: [Plan.Ticket] = []
+        var queued: [Schedule.Ticket] = []
         var firstQueued = 0
         var writerCount = 0
-        /// The number of reads of free keys that run or whose completions run. The plan does not know them.
+        /// The number of reads of free keys that run or whose completions run. The schedule does not know them.
         var freeReads = 0
-        /// Whether the plan has ended, so that the directory is closed once no free read runs.
-        var isPlanClosed = false
+        /// Whether the schedule has ended, so that the directory is closed once no free read runs.
+        var isScheduleClosed = false
         var isClosed = false
         var closing: [CheckedContinuation<Void, Never>] = []
     }
@@ -99,10 +99,10 @@ package final class DiskOwner: Sendable {
     var storage: Storage? { isClosing ? nil : openStorage }
 
     /// Whether ``close()`` was called.
-    var isClosing: Bool { state.withLock { $0.plan.isClosing } }
+    var isClosing: Bool { state.withLock { $0.schedule.isClosing } }
 
     /// Whether no change of a key is pending, nor one of many keys that may concern it.
-    func isFree(_ key: String) -> Bool { state.withLock { $0.plan.isFree(key) } }
+    func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(key) } }
 
     /// The storage, if it is open, also while it is being closed: for the pending operations.
     var openStorage: Storage? {
@@ -112,8 +112,8 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// The number of completions that are due or run; see ``DiskPlan/undeliveredCount``.
-    var undeliveredCount: Int { state.withLock { $0.plan.undeliveredCount } }
+    /// The number of completions that are due or run; see ``DiskSchedule/undeliveredCount``.
+    var undeliveredCount: Int { state.withLock { $0.schedule.undeliveredCount } }
 
     /// Whether the directory is open, and if not, the reason.
     var diskState: DiskState {
@@ -163,15 +163,15 @@ package final class DiskOwner: Sendable {
 
     // MARK: - Operations
 
-    /// Runs an operation on the storage when the plan allows it.
+    /// Runs an operation on the storage when the schedule allows it.
     ///
     /// - Parameter done: called once, on any thread; on the caller's thread if the disk is closed.
     /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
     func perform<Value: Sendable>(
-        _ operation: Plan.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
+        _ operation: Schedule.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) -> Plan.Ticket? {
+    ) -> Schedule.Ticket? {
         if case .read(let key) = operation, beginFreeRead(key) {
             queue.async { [self] in freeRead(work, done) }
             return nil
@@ -220,7 +220,7 @@ package final class DiskOwner: Sendable {
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ key: String, _ labels: Plan.Labels = Plan.Labels(), preparation: DispatchQueue? = nil,
+        _ key: String, _ labels: Schedule.Labels = Schedule.Labels(), preparation: DispatchQueue? = nil,
         bytes: @escaping @Sendable () throws -> Data,
         write: @escaping @Sendable (Storage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
@@ -247,7 +247,7 @@ package final class DiskOwner: Sendable {
     }
 
     /// Cancels a read that has not started.
-    func cancel(_ ticket: Plan.Ticket) { take(.cancel(ticket), on: .caller) }
+    func cancel(_ ticket: Schedule.Ticket) { take(.cancel(ticket), on: .caller) }
 
     /// Closes the directory. Pending operations end and their completions return. Later operations fail with
     /// ``CacheError/closed``. Then all changes are written, and another storage can use the directory.
@@ -255,13 +255,13 @@ package final class DiskOwner: Sendable {
     /// A second call only waits. A completion must not wait for this method.
     func close() async {
         await withCheckedContinuation { continuation in
-            let (isClosed, actions) = state.withLock { state -> (Bool, [Plan.Action]) in
+            let (isClosed, actions) = state.withLock { state -> (Bool, [Schedule.Action]) in
                 if state.isClosed { return (true, []) }
                 state.closing.append(continuation)
-                return (false, state.plan.handle(.close))
+                return (false, state.schedule.handle(.close))
             }
             if isClosed { continuation.resume() }
-            if actions == [.closed] { planClosed() }
+            if actions == [.closed] { scheduleClosed() }
         }
     }
 
@@ -274,13 +274,13 @@ package final class DiskOwner: Sendable {
         /// A caller's thread, which must not call completions of other operations.
         case caller
         /// The thread that waits for this ticket.
-        case callerOf(Plan.Ticket)
+        case callerOf(Schedule.Ticket)
     }
 
     private enum Work {
         case over, wait
-        case run(Plan.Ticket, @Sendable () -> Void)
-        case prepare(Plan.Ticket, @Sendable () -> Bool)
+        case run(Schedule.Ticket, @Sendable () -> Void)
+        case prepare(Schedule.Ticket, @Sendable () -> Bool)
     }
 
     private func job<Value: Sendable>(
@@ -300,14 +300,14 @@ package final class DiskOwner: Sendable {
     }
 
     private func request(
-        _ operation: Plan.Operation, _ job: Job, waiting semaphore: DispatchSemaphore? = nil
-    ) -> Plan.Ticket {
-        let (ticket, effects) = state.withLock { state -> (Plan.Ticket, Effects) in
+        _ operation: Schedule.Operation, _ job: Job, waiting semaphore: DispatchSemaphore? = nil
+    ) -> Schedule.Ticket {
+        let (ticket, effects) = state.withLock { state -> (Schedule.Ticket, Effects) in
             state.last += 1
             let ticket = state.last
             state.jobs[ticket] = job
             if let semaphore { state.waiting[ticket] = semaphore }
-            let event = Plan.Event.request(ticket, operation, isPrepared: job.prepare == nil)
+            let event = Schedule.Event.request(ticket, operation, isPrepared: job.prepare == nil)
             return (ticket, self.effects(for: event, &state))
         }
         carryOut(effects, on: job.isSynchronous ? .callerOf(ticket) : .caller)
@@ -316,14 +316,15 @@ package final class DiskOwner: Sendable {
 
     /// The effects of an event. The jobs of completed operations have been removed from the state.
     private struct Effects {
-        var ready: [(ticket: Plan.Ticket, isWriter: Bool)] = []
-        var completions: [(ticket: Plan.Ticket, ending: Plan.Ending?, complete: @Sendable (Plan.Ending?) -> Void)] = []
+        var ready: [(ticket: Schedule.Ticket, isWriter: Bool)] = []
+        var completions:
+            [(ticket: Schedule.Ticket, ending: Schedule.Ending?, complete: @Sendable (Schedule.Ending?) -> Void)] = []
         var isClosed = false
     }
 
-    private func effects(for event: Plan.Event, _ state: inout State) -> Effects {
+    private func effects(for event: Schedule.Event, _ state: inout State) -> Effects {
         var effects = Effects()
-        for action in state.plan.handle(event) {
+        for action in state.schedule.handle(event) {
             switch action {
             case .ready(let ticket):
                 // A synchronous reader finds its work itself.
@@ -362,7 +363,7 @@ package final class DiskOwner: Sendable {
         return effects
     }
 
-    private func take(_ event: Plan.Event, on place: Place) {
+    private func take(_ event: Schedule.Event, on place: Place) {
         carryOut(state.withLock { self.effects(for: event, &$0) }, on: place)
     }
 
@@ -370,7 +371,7 @@ package final class DiskOwner: Sendable {
         var rest = effects
         while true {
             for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
-            if rest.isClosed { planClosed() }
+            if rest.isClosed { scheduleClosed() }
             let completions = rest.completions
             rest = Effects()
             for one in completions {
@@ -392,13 +393,13 @@ package final class DiskOwner: Sendable {
     }
 
     /// Runs an operation that is ready, unless a reader's thread runs it or it was cancelled.
-    private func work(_ ticket: Plan.Ticket, _ isWriter: Bool) {
+    private func work(_ ticket: Schedule.Ticket, _ isWriter: Bool) {
         if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = storage?.files {
             let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
             if !isListed { return }
         }
         let run = state.withLock { state in
-            state.plan.handle(.begin(ticket)).isEmpty ? nil : state.jobs[ticket]?.run
+            state.schedule.handle(.begin(ticket)).isEmpty ? nil : state.jobs[ticket]?.run
         }
         run?()
         if isWriter { endWriter() }
@@ -407,7 +408,7 @@ package final class DiskOwner: Sendable {
 
     /// Starts the next writer.
     private func endWriter() {
-        let next = state.withLock { state -> Plan.Ticket? in
+        let next = state.withLock { state -> Schedule.Ticket? in
             guard state.firstQueued < state.queued.count else {
                 state.writerCount -= 1
                 return nil
@@ -424,19 +425,19 @@ package final class DiskOwner: Sendable {
     }
 
     /// Makes the bytes of a store, unless a reader's thread does.
-    private func prepare(_ ticket: Plan.Ticket) {
+    private func prepare(_ ticket: Schedule.Ticket) {
         guard let prepare = state.withLock({ $0.jobs[ticket]?.prepare.take() }) else { return }
         take(.prepared(ticket, succeeded: prepare()), on: .queue)
     }
 
     /// Returns the next step of a thread that waits for a read.
-    private func nextWork(before ticket: Plan.Ticket) -> Work {
+    private func nextWork(before ticket: Schedule.Ticket) -> Work {
         state.withLock { state in
             guard let job = state.jobs[ticket] else { return .over }
-            if !state.plan.handle(.begin(ticket)).isEmpty { return .run(ticket, job.run) }
-            let (unprepared, ready) = state.plan.work(before: ticket)
+            if !state.schedule.handle(.begin(ticket)).isEmpty { return .run(ticket, job.run) }
+            let (unprepared, ready) = state.schedule.work(before: ticket)
             for other in ready {
-                guard let run = state.jobs[other]?.run, !state.plan.handle(.begin(other)).isEmpty else { continue }
+                guard let run = state.jobs[other]?.run, !state.schedule.handle(.begin(other)).isEmpty else { continue }
                 return .run(other, run)
             }
             for other in unprepared {
@@ -449,7 +450,7 @@ package final class DiskOwner: Sendable {
     /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
     private func beginFreeRead(_ key: String) -> Bool {
         state.withLock { state in
-            guard state.plan.isFree(key) else { return false }
+            guard state.schedule.isFree(key) else { return false }
             state.freeReads += 1
             return true
         }
@@ -461,15 +462,15 @@ package final class DiskOwner: Sendable {
         done(Result { try work(try get()) })
         let isLast = state.withLock { state in
             state.freeReads -= 1
-            return state.isPlanClosed && state.freeReads == 0
+            return state.isScheduleClosed && state.freeReads == 0
         }
         if isLast { queue.async { [self] in finishClosing() } }
     }
 
     /// Closes the directory when the last free read has ended.
-    private func planClosed() {
+    private func scheduleClosed() {
         let isLast = state.withLock { state in
-            state.isPlanClosed = true
+            state.isScheduleClosed = true
             return state.freeReads == 0
         }
         if isLast { queue.async { [self] in finishClosing() } }
@@ -487,7 +488,7 @@ package final class DiskOwner: Sendable {
     }
 }
 
-extension DiskPlan.Operation {
+extension DiskSchedule.Operation {
     fileprivate var isRead: Bool {
         if case .read = self { true } else { false }
     }

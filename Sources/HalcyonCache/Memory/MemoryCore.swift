@@ -33,7 +33,7 @@ final class MemoryCore: Sendable {
     let state: MemoryState
     let clock: any CacheClock
     private let usesSystemClock: Bool
-    private let hasher: KeyHash
+    private let hasher: KeyHasher
     private let sweeper = Sweeper()
     private let onRemoval: (@Sendable ([Removal]) -> Void)?
 

@@ -64,7 +64,7 @@ struct EntryIndex: ~Copyable {
     private(set) var limits: Limits
     private(set) var rules: [String: CategoryRule] = [:]
     private(set) var keys = KeyTable()
-    var categories = CategoryTable()
+    var categories = CategoryInterner()
     private(set) var partitions: [Partition] = []
     /// The numbers of the categories' partitions.
     private var partitionNumbers: [String: Int] = [:]
@@ -121,7 +121,7 @@ struct EntryIndex: ~Copyable {
     func categories(of entry: EntryID) -> [String] { categories.names(ofSet: notes[entry].set) }
 
     /// The hash function of the keys. Callers hash keys before they take the owner's lock.
-    var hasher: KeyHash { keys.hasher }
+    var hasher: KeyHasher { keys.hasher }
 
     /// Serves a store, and returns the key's number if it is resident; `nil` if it was not admitted.
     ///

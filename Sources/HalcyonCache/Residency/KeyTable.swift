@@ -19,7 +19,7 @@ package struct KeyTable: ~Copyable {
     }
 
     /// The hash function. Callers can hash a key before they take a lock around the table.
-    package let hasher = KeyHash()
+    package let hasher = KeyHasher()
     private var places = SlotArray(repeating: Place(), capacity: 64)
     private var hashes = SlotArray<UInt32>(repeating: 0)
     private var names: [String] = []

@@ -53,7 +53,7 @@ public struct CategoryUse: Sendable, Equatable {
 }
 
 /// The counters of a storage, partly by category. Categories and their sets are numbers of the storage's
-/// ``CategoryTable``.
+/// ``CategoryInterner``.
 ///
 /// A hit is counted by category set, which is one addition. Reading the statistics adds the hits of a set to each of
 /// its categories.
@@ -80,21 +80,21 @@ struct StorageCounters: ~Copyable {
 
     /// Returns the hits of an ``ImageCache``: in total, and by the categories that it named. O(categories of all
     /// sets).
-    func tierHits(_ table: CategoryTable) -> (all: Int, byCategory: [String: Int]) {
+    func tierHits(_ interner: CategoryInterner) -> (all: Int, byCategory: [String: Int]) {
         var (all, byCategory) = (0, [String: Int]())
-        for (set, members) in table.members.enumerated() {
+        for (set, members) in interner.members.enumerated() {
             let hits = tierHitsBySet[CategorySetID(set)]
             if hits == 0 { continue }
             all += hits
-            for member in members { byCategory[table.names[Int(member)], default: 0] += hits }
+            for member in members { byCategory[interner.names[Int(member)], default: 0] += hits }
         }
         return (all, byCategory)
     }
 
-    mutating func missed(named names: [String], in table: inout CategoryTable) {
+    mutating func missed(named names: [String], in interner: inout CategoryInterner) {
         misses += 1
         for name in names {
-            let member = Int(table.intern(name))
+            let member = Int(interner.intern(name))
             while missesByCategory.count <= member { missesByCategory.append(0) }
             missesByCategory[member] += 1
         }
@@ -127,13 +127,13 @@ struct StorageCounters: ~Copyable {
         while uses.count <= Int(member) { uses.append(CategoryUse()) }
     }
 
-    /// Returns the counts by the names of a table. O(categories of all sets).
-    func statistics(_ table: CategoryTable, cost: Int, count: Int) -> StorageStatistics {
+    /// Returns the counts, by the names of the categories. O(categories of all sets).
+    func statistics(_ interner: CategoryInterner, cost: Int, count: Int) -> StorageStatistics {
         var result = StorageStatistics()
-        var lookUps = [HitCounts](repeating: HitCounts(), count: table.names.count)
+        var lookUps = [HitCounts](repeating: HitCounts(), count: interner.names.count)
         result.lookUps.misses = misses
         for (category, misses) in missesByCategory.enumerated() { lookUps[category].misses = misses }
-        for (set, members) in table.members.enumerated() {
+        for (set, members) in interner.members.enumerated() {
             let hits = hitsBySet[CategorySetID(set)]
             result.lookUps.hits += hits
             for member in members { lookUps[Int(member)].hits += hits }
@@ -143,10 +143,10 @@ struct StorageCounters: ~Copyable {
         result.removals = removals.byReason
         result.cost = cost
         result.count = count
-        for (name, lookUps) in zip(table.names, lookUps) where lookUps != HitCounts() {
+        for (name, lookUps) in zip(interner.names, lookUps) where lookUps != HitCounts() {
             result.lookUpsByCategory[name] = lookUps
         }
-        for (name, use) in zip(table.names, uses) where use.count > 0 { result.useByCategory[name] = use }
+        for (name, use) in zip(interner.names, uses) where use.count > 0 { result.useByCategory[name] = use }
         return result
     }
 }

@@ -74,7 +74,7 @@ public struct TraceReference: Sendable, Hashable {
     /// - Parameter path: the file that names the trace.
     /// - Throws: `TraceError`, or `ReplayError.data(_:)` if an environment variable of the path is not set.
     func load(inFileAt path: String) throws -> Trace {
-        var options = LoadOptions()
+        var options = TraceLoadOptions()
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
         options.sort = sort
         options.preset = preset

@@ -80,7 +80,7 @@ public final class HalcyonManager: Sendable {
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
         if let found = inMemory(resource, options) { return found }
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
-            let options = LoadOptions(options, of: self, observed: observed)
+            let options = ImageLoadOptions(options, of: self, observed: observed)
             return try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, nil) }
         }
     }
@@ -137,7 +137,7 @@ public final class HalcyonManager: Sendable {
         let work = Task.detached { [self] in
             let result: Result<ImageResult, any Error>
             do {
-                let options = LoadOptions(options, of: self, observed: observed)
+                let options = ImageLoadOptions(options, of: self, observed: observed)
                 result = .success(
                     try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, task) })
             } catch {
@@ -166,7 +166,7 @@ public final class HalcyonManager: Sendable {
     ///   freshness counts, but taken into memory where `toMemory` asks for it.
     package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
         try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
-            let options = LoadOptions(options, of: self, isPrefetch: true, observed: observed)
+            let options = ImageLoadOptions(options, of: self, isPrefetch: true, observed: observed)
             return try await FirstAnswer.of { [loader] in
                 try await loader.inTurn(resource, options) { load in
                     var load = load
@@ -184,7 +184,7 @@ public final class HalcyonManager: Sendable {
     ///
     /// - Parameter options: override ``defaultOptions``; the processor, the cache and the extension count.
     public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
-        let load = ImageLoad(resource.source, of: resource, LoadOptions(options, of: self))
+        let load = ImageLoad(resource.source, of: resource, ImageLoadOptions(options, of: self))
         let cache = load.options.cache
         if let mine = load.ofPrivateEntry {
             let type = await cache.tiers.isThere(mine.computedKey, forcedExtension: mine.options.forcedExtension)

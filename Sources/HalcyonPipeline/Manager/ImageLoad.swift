@@ -9,7 +9,7 @@ package struct ImageLoad: Sendable {
     package let source: Source
     /// The resource that was requested.
     let resource: Resource
-    package var options: LoadOptions
+    package var options: ImageLoadOptions
     package var context: AccessContext
     /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
     var owner: String?
@@ -20,7 +20,7 @@ package struct ImageLoad: Sendable {
     /// Whether the image is kept in memory.
     package var keepsInMemory = true
 
-    init(_ source: Source, of resource: Resource, _ options: LoadOptions) {
+    init(_ source: Source, of resource: Resource, _ options: ImageLoadOptions) {
         self.source = source.resolved
         self.resource = resource
         self.options = options

@@ -48,7 +48,7 @@ final class ImageLoader: Sendable {
     // MARK: - Sources in turn
 
     /// Returns the image of the first source that has it.
-    func image(for resource: Resource, _ options: LoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
+    func image(for resource: Resource, _ options: ImageLoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
         var result = try await inTurn(resource, options) { [self] load in
             do {
                 return try await image(load, task)
@@ -65,7 +65,7 @@ final class ImageLoader: Sendable {
     ///
     /// - Throws: the error of the only source, or those of all.
     func inTurn<Value>(
-        _ resource: Resource, _ options: LoadOptions, _ work: (ImageLoad) async throws -> Value
+        _ resource: Resource, _ options: ImageLoadOptions, _ work: (ImageLoad) async throws -> Value
     ) async throws -> Value {
         var failures: [SourceFailure] = []
         for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
@@ -304,7 +304,7 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the options of a load whose processing takes turns.
-    func limited(_ options: LoadOptions) -> LoadOptions {
+    func limited(_ options: ImageLoadOptions) -> ImageLoadOptions {
         var limited = options
         limited.processingQueue = decodeLimiter.queue(over: options.processingQueue, options.priority)
         return limited

@@ -146,7 +146,7 @@ final class HitOptions: Sendable {
 }
 
 /// The options of one load, each with a value: that of the call, else that of the manager's defaults, else the default.
-package struct LoadOptions: Sendable {
+package struct ImageLoadOptions: Sendable {
     package var processor: any ImageProcessor
     var imageModifier: (any ImageModifier)?
     var serializer: (any CacheSerializer<Bitmap>)?

@@ -167,7 +167,7 @@ extension ProviderMerger {
     /// Joins the load of a provider and returns its image. The retry strategy decides about errors of the provider, not about bytes
     /// of which no image can be made.
     func load(
-        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: LoadOptions, _ attempts: Attempts
+        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: ImageLoadOptions, _ attempts: Attempts
     ) async throws -> Provided {
         let answer = try await attempts.of(provider.cacheKey) {
             let waiter = LoadWaiter(self)

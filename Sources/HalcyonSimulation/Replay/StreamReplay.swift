@@ -8,7 +8,7 @@ import HalcyonTrace
 /// ``init(path:load:jobs:)``. Sizes are assumed to be uniform until one differs; see ``run(notes:)``.
 public struct StreamReplay {
     private let path: String
-    private let load: LoadOptions
+    private let load: TraceLoadOptions
     private let jobs: [ResolvedJob]
     private let mode: ReplayMode
     private let users: UserPart?
@@ -21,12 +21,12 @@ public struct StreamReplay {
     ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users.
     /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy
     ///   that needs all keys in advance.
-    public init(path: String, load: LoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
+    public init(path: String, load: TraceLoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
         try self.init(path: path, load: load, jobs: jobs, openBound: CacheSet.openBound)
     }
 
     /// - Parameter openBound: the most per-user caches that are not packed.
-    init(path: String, load: LoadOptions, jobs: [ReplayJob], openBound: Int) throws(ReplayError) {
+    init(path: String, load: TraceLoadOptions, jobs: [ReplayJob], openBound: Int) throws(ReplayError) {
         self.openBound = openBound
         self.path = path
         self.load = load

@@ -31,7 +31,7 @@ struct StreamRequests {
     /// The columns of the requests of ``part`` in a piece.
     private var selected = SelectedRequests()
 
-    init(_ path: String, _ load: LoadOptions, mode: ReplayMode, part: UserPart? = nil) throws(TraceError) {
+    init(_ path: String, _ load: TraceLoadOptions, mode: ReplayMode, part: UserPart? = nil) throws(TraceError) {
         var load = load
         self.part = part
         self.mode = mode

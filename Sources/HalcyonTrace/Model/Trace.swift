@@ -3,7 +3,7 @@ import HalcyonSupport
 /// A recorded sequence of requests, in columns.
 ///
 /// Objects, users and categories are numbered densely in the order of their first request, so a replay works with
-/// small integers. Names are stored separately, and only if ``LoadOptions/names`` requests them.
+/// small integers. Names are stored separately, and only if ``TraceLoadOptions/names`` requests them.
 ///
 /// A request needs 4 bytes for the object and 4 for the time (8 where the times need it). It needs 4 more for the user
 /// if there are users, 4 for the categories if an object's categories change over time, and 4 for the size under
@@ -34,11 +34,11 @@ public struct Trace: Sendable {
     public let sizeUnit: SizeUnit
     /// The size of every request in ``sizeUnit`` if all sizes are equal and not 0; otherwise `nil`.
     public let uniformSize: UInt64?
-    /// The names of objects, categories and users that ``LoadOptions/names`` requested.
+    /// The names of objects, categories and users that ``TraceLoadOptions/names`` requested.
     public let names: TraceNames
     /// The observations that the reader made.
     public let report: LoadReport
-    /// What a log recorded beside its accesses, if ``LoadOptions/recording`` requested it. A part of a trace, or one that was changed,
+    /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or one that was changed,
     /// has none.
     public internal(set) var recording: TraceRecording?
 
@@ -139,7 +139,7 @@ public enum SizeUnit: String, Sendable, Codable {
     case objects
 }
 
-/// The names of a trace's objects, categories and users. A table is empty unless ``LoadOptions/names`` requested it.
+/// The names of a trace's objects, categories and users. A table is empty unless ``TraceLoadOptions/names`` requested it.
 public struct TraceNames: Sendable {
     /// Keys by object number.
     public var keys = StringTable()
@@ -174,7 +174,7 @@ public struct LoadReport: Sendable, Equatable {
     public var preset: TracePreset?
     /// The rows by operation, in the order of the preset or of libCacheSim; empty for a source without operations.
     ///
-    /// They are counted in whole pieces of the source, so under ``LoadOptions/limit`` they can exceed what was used.
+    /// They are counted in whole pieces of the source, so under ``TraceLoadOptions/limit`` they can exceed what was used.
     public var operations: [OperationCount] = []
     /// The number of skipped lines that repeat the header.
     public var repeatedHeaders = 0

@@ -13,12 +13,14 @@ extension Trace {
     /// - Throws: ``TraceError`` with file, line and column:
     ///   - for a file that is missing, a directory, empty, truncated or damaged;
     ///   - for a missing column;
-    ///   - for the first line that cannot be parsed, unless ``LoadOptions/skipBadLines`` is set;
-    ///   - for a time before the one above it, unless ``LoadOptions/sort`` is set;
+    ///   - for the first line that cannot be parsed, unless ``TraceLoadOptions/skipBadLines`` is set;
+    ///   - for a time before the one above it, unless ``TraceLoadOptions/sort`` is set;
     ///   - for requests with more than 2⁶² bytes together;
     ///   - for 2³² − 1 or more distinct keys, category fields or users;
     ///   - if no request is left.
-    public static func load(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) -> Trace {
+    public static func load(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws(TraceError)
+        -> Trace
+    {
         let opening = try TraceOpening(path, options)
         let place = RowPlace(opening)
         let present = opening.parser.present
@@ -84,7 +86,7 @@ struct ParallelParser {
 
     /// Parses until the end, the first problem, or `wanted` requests.
     static func run(
-        _ opening: sending TraceOpening, threads: Int, _ options: LoadOptions, wanted: Int?
+        _ opening: sending TraceOpening, threads: Int, _ options: TraceLoadOptions, wanted: Int?
     ) -> Result {
         let parser = opening.parser
         let feed = Mutex(Feed(reader: opening.reader))

@@ -19,7 +19,7 @@ struct TraceOpening {
     private(set) var operations: [String] = []
 
     /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
-    init(_ path: String, _ options: LoadOptions) throws(TraceError) {
+    init(_ path: String, _ options: TraceLoadOptions) throws(TraceError) {
         if let preset = options.preset {
             try self.init(published: preset, path, options)
         } else {
@@ -28,7 +28,7 @@ struct TraceOpening {
     }
 
     /// Opens a trace of any format.
-    private init(formatted path: String, _ options: LoadOptions) throws(TraceError) {
+    private init(formatted path: String, _ options: TraceLoadOptions) throws(TraceError) {
         self.path = path
         guard let format = options.format ?? TraceFormat(path: path) else {
             _ = try FileSource(path: path)
@@ -104,7 +104,7 @@ struct TraceOpening {
     }
 
     /// Opens a published trace.
-    private init(published preset: TracePreset, _ path: String, _ options: LoadOptions) throws(TraceError) {
+    private init(published preset: TracePreset, _ path: String, _ options: TraceLoadOptions) throws(TraceError) {
         self.path = path
         let format = options.format ?? TraceFormat(path: path) ?? .csv
         guard format == .csv || format == .twitter else {
@@ -136,14 +136,14 @@ struct TraceOpening {
             names = CSVHeader(line: line, delimiter: delimiter, path: path).names
             linesBefore = 1
         }
-        let plan = try PresetPlan(preset, names: names, wanted: options.columns, path: path)
-        columns = plan.use
+        let places = try PresetFields(preset, names: names, wanted: options.columns, path: path)
+        columns = places.use
         operations = preset.operations.map(\.name)
-        parser = PresetRowParser(plan, header: line, delimiter: delimiter, options: options)
+        parser = PresetRowParser(places, header: line, delimiter: delimiter, options: options)
     }
 
     private static func delimiter(
-        _ options: LoadOptions, _ path: String, _ usual: UInt8? = nil
+        _ options: TraceLoadOptions, _ path: String, _ usual: UInt8? = nil
     ) throws(TraceError) -> UInt8 {
         let delimiter = options.delimiter ?? usual ?? (FileName.parts(of: path).contains("tsv") ? 9 : UInt8(ascii: ","))
         guard delimiter != 10, delimiter != 13, delimiter != UInt8(ascii: "\""), delimiter != 0 else {

@@ -24,7 +24,7 @@ public struct TraceStream {
     /// The unit of sizes: bytes once a size has been read.
     public var sizeUnit: SizeUnit { sizes.unit }
 
-    /// The names that ``LoadOptions/names`` asks for, so far.
+    /// The names that ``TraceLoadOptions/names`` asks for, so far.
     public var names: TraceNames {
         var names = TraceNames()
         let tables = worker.tables
@@ -54,9 +54,9 @@ public struct TraceStream {
 
     /// Opens a trace.
     ///
-    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``LoadOptions/sort`` is set, which needs the
+    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``TraceLoadOptions/sort`` is set, which needs the
     ///   whole trace.
-    public init(_ path: String, _ options: LoadOptions = LoadOptions()) throws(TraceError) {
+    public init(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws(TraceError) {
         if options.sort {
             throw TraceError(
                 file: path, message: "a streamed trace cannot be sorted; load it, or sort the file")
@@ -137,7 +137,7 @@ public struct TraceStream {
             for name in 0..<names.count { sets.append(splitter.set(of: names.utf8(UInt32(name)))) }
         }
         let sets = sets
-        batch.categorySets = rows.categories.numbers.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
+        batch.categorySets = rows.categories.numbers.map { $0 == NameTable.none ? 0 : sets[Int($0)] }
     }
 }
 

@@ -31,11 +31,11 @@ public final class AtomicFile {
     ///
     /// - Throws: ``TraceError`` if the path cannot be written.
     public init(path name: String) throws(TraceError) {
-        let target = try Target(name)
-        self.name = target.isStandardOutput ? "standard output" : name
-        path = target.path
-        isDirect = target.isDirect
-        if target.isStandardOutput {
+        let destination = try OutputDestination(name)
+        self.name = destination.isStandardOutput ? "standard output" : name
+        path = destination.path
+        isDirect = destination.isDirect
+        if destination.isStandardOutput {
             descriptor = dup(STDOUT_FILENO)
         } else if isDirect {
             descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -50,14 +50,14 @@ public final class AtomicFile {
             }
         }
         if descriptor < 0 { throw fault("cannot be written") }
-        if let mode = target.mode { fchmod(descriptor, mode) }
+        if let mode = destination.mode { fchmod(descriptor, mode) }
     }
 
     /// Returns whether writing creates or replaces a regular file; `false` for paths that are written directly, such
     /// as the standard output and pipes.
     ///
     /// - Throws: ``TraceError`` if the path is a directory or a broken link.
-    public static func replaces(_ name: String) throws(TraceError) -> Bool { try !Target(name).isDirect }
+    public static func replaces(_ name: String) throws(TraceError) -> Bool { try !OutputDestination(name).isDirect }
 
     /// Verifies, before a long computation, that the path can be written. Leaves no file behind.
     ///
@@ -157,7 +157,7 @@ public final class AtomicFile {
 }
 
 /// The destination of the bytes for a path.
-private struct Target {
+private struct OutputDestination {
     /// The path after following links.
     let path: String
     let isStandardOutput: Bool
@@ -171,12 +171,12 @@ private struct Target {
         var (link, status) = (stat(), stat())
         if isStandardOutput || name.isEmpty || lstat(name, &link) != 0 {
             (path, isDirect, mode) = (name, isStandardOutput, nil)
-            if name.isEmpty { throw Target.fault(name, "the name of the file to write is empty") }
+            if name.isEmpty { throw OutputDestination.fault(name, "the name of the file to write is empty") }
             return
         }
-        guard stat(name, &status) == 0 else { throw Target.fault(name, "is a broken link") }
+        guard stat(name, &status) == 0 else { throw OutputDestination.fault(name, "is a broken link") }
         if status.st_mode & S_IFMT == S_IFDIR {
-            throw Target.fault(name, "is a directory; the name of a file is needed")
+            throw OutputDestination.fault(name, "is a directory; the name of a file is needed")
         }
         let isLink = link.st_mode & S_IFMT == S_IFLNK
         // Links such as /dev/fd/3 name an open file of the process, which cannot be replaced.

@@ -124,9 +124,9 @@ public final class CacheMetrics: Sendable {
         }
     }
 
-    private func samples(of readings: Readings) -> [Sample] {
+    private func samples(of readings: Readings) -> [MetricReading] {
         let cache = readings.cache
-        var samples: [Sample] = []
+        var samples: [MetricReading] = []
         for (result, count) in cache.lookUps.byResult {
             samples.append(.total("halcyon_cache_lookups_total", ["result": result], count))
         }
@@ -178,7 +178,7 @@ extension TierCounts {
 }
 
 /// A reading of a statistic.
-private enum Sample {
+private enum MetricReading {
     /// The count of something since the cache was created.
     case total(String, [String: String], Int)
     /// The present value of something.
@@ -199,7 +199,7 @@ private struct CountedValues {
     ///
     /// Categories get labels in the order of their look-ups, later ones as long as there are labels left. A category
     /// keeps its label, so that no count is reported under two labels.
-    mutating func update(_ samples: [Sample]) -> [MetricRegistry.Report] {
+    mutating func update(_ samples: [MetricReading]) -> [MetricRegistry.Report] {
         var reports: [MetricRegistry.Report] = []
         var categories: [(name: String, counts: TierCounts)] = []
         for sample in samples {

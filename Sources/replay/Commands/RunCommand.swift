@@ -179,7 +179,7 @@ struct RunCommand: AsyncParsableCommand {
         pretrained.notes + prefetching.notes + (users.map { ["Part \($0) of the users."] } ?? [])
     }
 
-    private func loadOptions(of trace: String) throws -> LoadOptions {
+    private func loadOptions(of trace: String) throws -> TraceLoadOptions {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }

@@ -21,7 +21,7 @@ struct TraceArguments: ParsableArguments {
     var path: String { ReadingArguments.path(of: trace) }
 
     /// Returns the reader's options.
-    func options(names: NameKinds) throws -> LoadOptions { try reading.options(of: trace, names: names) }
+    func options(names: NameKinds) throws -> TraceLoadOptions { try reading.options(of: trace, names: names) }
 
     /// Runs `body`, and adds the name of the trace to errors in its data.
     func naming<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -37,7 +37,7 @@ struct ReadingArguments: ParsableArguments {
     static func path(of trace: String) -> String { trace == "-" ? "/dev/stdin" : trace }
 
     /// Returns the reader's options for a trace as the user named it. Standard input is CSV by default.
-    func options(of trace: String, names: NameKinds) throws -> LoadOptions {
+    func options(of trace: String, names: NameKinds) throws -> TraceLoadOptions {
         var options = try options(names: names)
         if trace == "-", options.format == nil { options.format = .csv }
         return options
@@ -77,8 +77,8 @@ struct ReadingArguments: ParsableArguments {
     var sort = false
 
     /// Returns the reader's options.
-    func options(names: NameKinds) throws -> LoadOptions {
-        var options = LoadOptions()
+    func options(names: NameKinds) throws -> TraceLoadOptions {
+        var options = TraceLoadOptions()
         options.format = traceFormat
         options.compression = compression
         if let preset {

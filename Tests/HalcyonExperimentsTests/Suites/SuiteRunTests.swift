@@ -67,7 +67,7 @@ struct SuiteRunTests {
         // user 2 policies × 2 kinds of prefetching.
         #expect(outcome.ran == 2 * ((4 + 2 + 8) * 2 + 4))
         let store = ResultStore(folder: "\(folder.path)/results")
-        var options = LoadOptions()
+        var options = TraceLoadOptions()
         options.limit = 3_000
         let trace = try Trace.load("\(folder.path)/a.csv", options)
         for cell in try store.cells() {
@@ -96,7 +96,7 @@ struct SuiteRunTests {
     @Test("labels are those of the control")
     func labels() async throws {
         _ = try await run("results")
-        var options = LoadOptions()
+        var options = TraceLoadOptions()
         options.limit = 3_000
         let trace = try Trace.load("\(folder.path)/a.csv", options)
         let controls: [(String, Trace)] = [

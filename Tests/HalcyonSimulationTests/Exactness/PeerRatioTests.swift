@@ -26,7 +26,7 @@ struct PeerRatioTests {
             for honoursSizes in [true, false] {
                 let cells = rows.filter { $0.honoursSizes == honoursSizes }
                 if cells.isEmpty { continue }
-                var options = LoadOptions()
+                var options = TraceLoadOptions()
                 if !honoursSizes { options.sizes = .unit }
                 let trace = try Trace.load(folder.appendingPathComponent("\(group)/\(file).csv.gz").path, options)
                 let input = ReplayInput(trace, for: ReplayJob.grid(policies: [policy], capacities: [.number(1)]))

@@ -36,7 +36,7 @@ struct PeerTable {
         var traces: [String: (Trace, Trace)] = [:]
         for name in Set(rows.map(\.trace)) {
             let path = folder.appendingPathComponent("plain/\(name).csv.gz").path
-            var unit = LoadOptions()
+            var unit = TraceLoadOptions()
             unit.sizes = .unit
             traces[name] = (try Trace.load(path), try Trace.load(path, unit))
         }

@@ -16,7 +16,7 @@ struct RivalCountTests {
     static let shop = Result { try Trace.load(BundledTrace.path("shop.csv")) }
     static let feed = Result { try Trace.load(BundledTrace.path("feed.csv")) }
     static let feedOfUnits = Result {
-        var options = LoadOptions()
+        var options = TraceLoadOptions()
         options.sizes = .unit
         return try Trace.load(BundledTrace.path("feed.csv"), options)
     }

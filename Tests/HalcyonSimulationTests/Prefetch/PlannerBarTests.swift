@@ -15,7 +15,7 @@ struct PlannerBarTests {
     /// Hit ratio with and without, and precision.
     private func run(_ name: String, _ prefetch: String) async throws -> PrefetchBarResult? {
         guard let folder = realTraces(for: "\(prefetch) on \(name)") else { return nil }
-        var load = LoadOptions()
+        var load = TraceLoadOptions()
         load.sizes = .unit
         let path = folder.appendingPathComponent("categories/\(name).csv.gz").path
         let trace = try Trace.load(path, load).selection(limit: 300_000, withUserOnly: true).trace

@@ -35,7 +35,7 @@ struct PlannerHarmTests {
 
     @Test("Where sizes vary, what a fetch displaces is measured by what it costs", arguments: ["1MB", "5MB"])
     func sizes(capacity: String) async throws {
-        var load = LoadOptions()
+        var load = TraceLoadOptions()
         load.sizes = .lognormal(median: 400_000, sigma: 1.5)
         let trace = try Trace.load(BundledTrace.path("shop.csv"), load).selection(limit: 20_000, withUserOnly: true)
             .trace

@@ -206,7 +206,7 @@ struct PrefetchReplayTests {
             try PrefetchOptions(policy: "crystal-ball", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         }
         #expect(throws: PolicyError.self) {
-            try PrefetchOptions(policy: "planner(foresight=2)", budget: PrefetchBudget(parsing: "1/request"))
+            try PrefetchOptions(policy: "planner(lookahead=2)", budget: PrefetchBudget(parsing: "1/request"))
         }
         #expect(throws: PolicyError.self) {
             try PrefetchOptions(policy: "popular(price=2)", budget: PrefetchBudget(parsing: "1/request"))

@@ -87,7 +87,7 @@ struct BookkeepingBytesTests {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key\n" + (0..<4_000).map { "\($0)\n" }.joined())
         let result = try StreamReplay(
-            path: path, load: LoadOptions(),
+            path: path, load: TraceLoadOptions(),
             jobs: [ReplayJob(policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(100))]
         ).run().runs[0]
         // Tables that grow have a 128th in reserve at most.
@@ -108,7 +108,7 @@ struct BookkeepingBytesTests {
 
     @Test("The learned policy in a cache for 255 objects: a model of megabytes, some hundred bytes a resident")
     func learned() async throws {
-        var load = LoadOptions()
+        var load = TraceLoadOptions()
         load.limit = 12_000
         let trace = try Trace.load(BundledTrace.path("shop.csv"), load)
         let result = try await run(trace, "learned", 255)

@@ -78,10 +78,10 @@ struct CombinationTests {
         let folder = try TemporaryFolder()
         let path = try file(in: folder)
         let job = try combination.job()
-        let whole = try Trace.load(path, LoadOptions.with { $0.names = .all })
+        let whole = try Trace.load(path, TraceLoadOptions.with { $0.names = .all })
         let part = whole.selection(skip: 20, limit: 2_500, withUserOnly: job.mode == .perUser)
         var loaded = try job.run(over: ReplayInput(part.trace, for: [job]))
-        let load = LoadOptions.with {
+        let load = TraceLoadOptions.with {
             $0.names = .all
             $0.skip = 20
             $0.limit = 2_500
@@ -124,7 +124,7 @@ struct CombinationTests {
         let folder = try TemporaryFolder()
         let path = try file(in: folder)
         var job = try combination.job()
-        let whole = try Trace.load(path, LoadOptions.with { $0.names = .all })
+        let whole = try Trace.load(path, TraceLoadOptions.with { $0.names = .all })
         let trace = whole.selection(withUserOnly: job.mode == .perUser).trace
         let all = try job.run(over: ReplayInput(trace))
         job.options.warmup = 0.5
@@ -178,7 +178,7 @@ struct CombinationTests {
     func mixedModes() throws {
         let lru = try PolicyCatalogue.standard.policy("lru")
         let jobs = [ReplayMode.shared, .perUser].map { ReplayJob(policy: lru, capacity: .number(5), mode: $0) }
-        #expect(throws: ReplayError.self) { try StreamReplay(path: "t.csv", load: LoadOptions(), jobs: jobs) }
+        #expect(throws: ReplayError.self) { try StreamReplay(path: "t.csv", load: TraceLoadOptions(), jobs: jobs) }
     }
 }
 

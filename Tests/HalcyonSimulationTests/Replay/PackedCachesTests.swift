@@ -51,7 +51,7 @@ struct PackedCachesTests {
         jobs += ReplayJob.grid(
             policies: try ["lru", "learned", "kingfisher-disk"].map { try PolicyCatalogue.standard.policy($0) },
             capacities: [], mode: .perUser, tiers: tiers)
-        let load = LoadOptions()
+        let load = TraceLoadOptions()
         let open = try StreamReplay(path: path, load: load, jobs: jobs, openBound: .max).run()
         let packed = try StreamReplay(path: path, load: load, jobs: jobs, openBound: 2).run()
         let input = ReplayInput(try Trace.load(path), for: jobs)
@@ -76,7 +76,7 @@ struct PackedCachesTests {
         var caches = CacheSet(
             try job.resolvedForStream(), facts: SourceFacts(streamOf: unit), timer: nil, model: nil, prefetch: nil,
             openBound: openBound)
-        var source = try StreamRequests(path, LoadOptions(), mode: .perUser)
+        var source = try StreamRequests(path, TraceLoadOptions(), mode: .perUser)
         while try source.next() {
             source.withBlock(unit: unit) { block in
                 withUnsafeTemporaryAllocation(of: AccessOutcome.self, capacity: block.count) { outcomes in

@@ -82,8 +82,8 @@ struct StreamEqualsLoadedTests {
         return text
     }
 
-    private func load(_ sizes: Sizes) -> LoadOptions {
-        LoadOptions.with {
+    private func load(_ sizes: Sizes) -> TraceLoadOptions {
+        TraceLoadOptions.with {
             $0.chunkBytes = 4_096
             if sizes == .changing { $0.sizes = .perRequest }
         }

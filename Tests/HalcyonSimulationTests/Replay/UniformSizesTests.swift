@@ -36,7 +36,7 @@ private struct EqualSizes {
     }
 
     func traces() throws -> [(trace: Trace, size: Int)] {
-        try forms.map { (try Trace.load($0.path, LoadOptions.with { $0.names = .all }), $0.size) }
+        try forms.map { (try Trace.load($0.path, TraceLoadOptions.with { $0.names = .all }), $0.size) }
     }
 
     /// Runs each form, and returns the first result with the others' that are to equal it, each with its size.
@@ -85,7 +85,7 @@ struct UniformSizesTests {
         if try needsFuture(name) { return }
         for (path, size) in forms.forms {
             let streamed = try StreamReplay(
-                path: path, load: LoadOptions.with { $0.chunkBytes = 5_000 },
+                path: path, load: TraceLoadOptions.with { $0.chunkBytes = 5_000 },
                 jobs: [
                     ReplayJob(
                         policy: PolicyCatalogue.standard.policy(name), capacity: .number(EqualSizes.capacity * size))
@@ -216,7 +216,7 @@ struct UniformSizesTests {
         }
         if try needsFuture(name) { return }
         let streamed = try StreamReplay(
-            path: forms.forms[2].path, load: LoadOptions(),
+            path: forms.forms[2].path, load: TraceLoadOptions(),
             jobs: [
                 ReplayJob(policy: PolicyCatalogue.standard.policy(name), capacity: .number(EqualSizes.page - 1))
             ]
@@ -263,17 +263,19 @@ struct UniformSizesTests {
 @Suite("Streams of equal sizes", .timeLimit(.minutes(20)))
 struct UniformStreamTests {
     /// Requests for objects of one size, the last of another, in pieces of some hundred requests.
-    private func changing(_ folder: TemporaryFolder, lastSize: Int) throws -> (path: String, load: LoadOptions) {
+    private func changing(_ folder: TemporaryFolder, lastSize: Int) throws -> (path: String, load: TraceLoadOptions) {
         let trace = TinyTraces.scrambled(count: 3_000, objects: 400)
         let rows = trace.entries.enumerated().map { index, key in
             "\(index < 2_500 ? key : key + 1_000),\(index < 2_500 ? 700 : lastSize)\n"
         }
         return (
-            try folder.file("changing.csv", "key,size\n" + rows.joined()), LoadOptions.with { $0.chunkBytes = 4_096 }
+            try folder.file("changing.csv", "key,size\n" + rows.joined()),
+            TraceLoadOptions.with { $0.chunkBytes = 4_096 }
         )
     }
 
-    private func streamed(_ path: String, _ load: LoadOptions, _ policies: [String], _ capacity: CapacityRequest) throws
+    private func streamed(_ path: String, _ load: TraceLoadOptions, _ policies: [String], _ capacity: CapacityRequest)
+        throws
         -> ReplayReport
     {
         try StreamReplay(
@@ -323,7 +325,7 @@ struct UniformStreamTests {
     @Test("S3-FIFO in a cache for 8 objects hits in a stream without sizes what it hits in the loaded trace")
     func smallCache() async throws {
         let path = BundledTrace.path("shop.csv")
-        let load = LoadOptions.with { $0.limit = 10_000 }
+        let load = TraceLoadOptions.with { $0.limit = 10_000 }
         let loaded = try await Sweep(trace: Trace.load(path, load), policies: ["s3-fifo"], capacities: ["8"]).run()[0]
         let stream = try streamed(path, load, ["s3-fifo"], .number(8)).runs[0]
         #expect(loaded.hits > 0 && stream.hits == loaded.hits && stream.evictions == loaded.evictions)
@@ -344,9 +346,9 @@ extension ReplayMode {
     fileprivate static let both: [ReplayMode] = [.shared, .perUser]
 }
 
-extension LoadOptions {
-    static func with(_ change: (inout LoadOptions) -> Void) -> LoadOptions {
-        var options = LoadOptions()
+extension TraceLoadOptions {
+    static func with(_ change: (inout TraceLoadOptions) -> Void) -> TraceLoadOptions {
+        var options = TraceLoadOptions()
         change(&options)
         return options
     }

@@ -138,7 +138,7 @@ struct UserPartTests {
     func stream(hasSizes: Bool) throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", csv(seed: hasSizes ? 5 : 6, hasSizes: hasSizes))
-        let load = LoadOptions.with {
+        let load = TraceLoadOptions.with {
             $0.names = [.users, .categories]
             $0.chunkBytes = 4_096
         }
@@ -180,7 +180,7 @@ struct UserPartTests {
             job.users = part
             let loaded = #expect(throws: ReplayError.self) { try job.run(over: input) }
             let streamed = #expect(throws: ReplayError.self) {
-                try StreamReplay(path: "t.csv", load: LoadOptions(), jobs: [job])
+                try StreamReplay(path: "t.csv", load: TraceLoadOptions(), jobs: [job])
             }
             #expect(loaded == streamed)
             guard case .usage(let sentence) = loaded else { return "" }
@@ -203,7 +203,7 @@ struct UserPartTests {
         #expect(try sentence(planned).hasPrefix("planner prefetches by what it learns from all users"))
         let lruJob = ReplayJob(policy: lru, capacity: capacity, mode: .perUser)
         #expect(throws: ReplayError.usage("One pass over a stream serves the same part of the users in all runs.")) {
-            try StreamReplay(path: "t.csv", load: LoadOptions(), jobs: of(part, [lruJob]) + [lruJob])
+            try StreamReplay(path: "t.csv", load: TraceLoadOptions(), jobs: of(part, [lruJob]) + [lruJob])
         }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonCache
 
-/// How a load from disk and changes of the same key come between each other: every order of their steps, with the plan and the
+/// How a load from disk and changes of the same key come between each other: every order of their steps, with the schedule and the
 /// tickets of the cache, and a variable each for memory and disk.
 @Suite("Promotion to memory beside stores and removals: every order of the steps", .timeLimit(.minutes(20)))
 struct PromotionModelTests {
@@ -63,22 +63,22 @@ struct PromotionModelTests {
 
         private struct World {
             var place: Place
-            var plan = DiskPlan<Int>()
+            var schedule = DiskSchedule<Int>()
             var reads = PendingReads()
             var ticket: PendingReads.Ticket?
             var tickets: [Int: UInt64] = [:]
             var ready: Set<UInt64> = []
             var last: UInt64 = 0
 
-            mutating func ask(_ operation: DiskPlan<Int>.Operation, as party: Int, isPrepared: Bool) {
+            mutating func ask(_ operation: DiskSchedule<Int>.Operation, as party: Int, isPrepared: Bool) {
                 last += 1
                 tickets[party] = last
                 place.order.append(party)
                 take(.request(last, operation, isPrepared: isPrepared))
             }
 
-            mutating func take(_ event: DiskPlan<Int>.Event) {
-                for action in plan.handle(event) {
+            mutating func take(_ event: DiskSchedule<Int>.Event) {
+                for action in schedule.handle(event) {
                     if case .ready(let ticket) = action { ready.insert(ticket) }
                     // A void operation never runs.
                     if case .complete(let ticket, .void) = action,
@@ -170,7 +170,7 @@ struct PromotionModelTests {
             return { world in
                 world.place.calls += 1
                 if isAsking {
-                    let operation: DiskPlan<Int>.Operation =
+                    let operation: DiskSchedule<Int>.Operation =
                         switch change {
                         case .store, .storeRefused: .store(0)
                         case .remove: .remove(0)

@@ -44,7 +44,7 @@ struct ManagerFixture {
 }
 
 /// A small picture that decodes to the same from its file, and that file.
-struct Sample: Equatable {
+struct EncodedPicture: Equatable {
     let picture: Bitmap
     let file: Data
 
@@ -54,7 +54,7 @@ struct Sample: Equatable {
         file = try ImageEncoder.png().encode(picture)
     }
 
-    static var blue: Sample { get throws { try Sample(PixelColor(red: 10, green: 20, blue: 250)) } }
+    static var blue: EncodedPicture { get throws { try EncodedPicture(PixelColor(red: 10, green: 20, blue: 250)) } }
 }
 
 /// Bytes that come when a test says so.

@@ -21,7 +21,7 @@ struct ManagerFreshnessTests {
 
     @Test("row 44: the tag is kept with the entry on disk, also across restarts; 304 serves it and it expires later")
     func notModified() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
         let (folder, clock, url) = (try TemporaryFolder(), ManualClock(), server.url("/a"))
@@ -56,7 +56,7 @@ struct ManagerFreshnessTests {
 
     @Test("a load that heeds the server and joins one that does not has its tag kept")
     func joined() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))
@@ -80,7 +80,7 @@ struct ManagerFreshnessTests {
 
     @Test("row 44: what has changed is loaded; of other bytes than those that were noted nothing is believed")
     func modified() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "no-cache")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))
@@ -98,7 +98,7 @@ struct ManagerFreshnessTests {
 
     @Test("row 44: on request what is stale is used while its server is asked, once at a time")
     func staleWhileRevalidate() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=10")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))
@@ -123,7 +123,7 @@ struct ManagerFreshnessTests {
 
     @Test("row 44: on request what must not be stored is not, and what is stale stands in for a server that fails")
     func directives() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "no-store")
         let server = try versions.start()
         let fixture = try ManagerFixture()
@@ -148,7 +148,7 @@ struct ManagerFreshnessTests {
 
     @Test("row 44: an original that is stale makes no image; clearing forgets what was noted")
     func originals() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=10")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))

@@ -12,7 +12,7 @@ import Testing
 struct ManagerLoadTests {
     @Test("row 50: a hundred concurrent requests for one URL are one GET, a hundred images and one store")
     func hundred() async throws {
-        let sample = try Sample(width: 300)
+        let sample = try EncodedPicture(width: 300)
         let everybody = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             everybody.wait()
@@ -49,7 +49,7 @@ struct ManagerLoadTests {
 
     @Test("row 50: two keys and two processors of one URL share the transfer, and each is kept")
     func shared() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let mono = ImageOptions(processor: BlackWhiteImageProcessor())
@@ -87,7 +87,7 @@ struct ManagerLoadTests {
         await waitUntil { transport.calls.contains(.cancel("a")) }
 
         // A provider that does not listen.
-        let provider = SlowProvider(try Sample().file)
+        let provider = SlowProvider(try EncodedPicture().file)
         let slow = Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
         await waitUntil { provider.askedCount != 0 }
         slow.cancel()
@@ -118,7 +118,7 @@ struct ManagerLoadTests {
     @Test(
         "row 50: with callbacks: one completion on the queue asked for, cancelled and made urgent by what is returned")
     func callbacks() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let queue = DispatchQueue(label: "test.manager")

@@ -29,7 +29,7 @@ struct ManagerOptionTests {
 
     @Test("the options of a call add to the manager's, and override what both state")
     func merged() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
         let manager = manager(fixture) {
@@ -53,8 +53,8 @@ struct ManagerOptionTests {
     @Test("a load may have a cache, a cache of originals and a downloader of its own")
     func ownParts() async throws {
         let (fixture, other) = (
-            try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file)),
-            try ManagerFixture(FakeTransport(answerAtOnce: try Sample.blue.file))
+            try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file)),
+            try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture.blue.file))
         )
         let options = ImageOptions {
             $0.cache = other.cache
@@ -62,11 +62,11 @@ struct ManagerOptionTests {
             $0.waitForCache = true
         }
         let result = try await fixture.manager.image(for: fake("a"), options: options)
-        #expect(result.image == (try Sample.blue.picture))
+        #expect(result.image == (try EncodedPicture.blue.picture))
         let key = fake("a").absoluteString
         #expect(other.cache.isCached(forKey: key) && !fixture.cache.isCached(forKey: key))
         #expect(try await fixture.manager.image(for: fake("a"), options: options).cacheType == .memory)
-        #expect(try await fixture.manager.image(for: fake("a")).image == (try Sample().picture))
+        #expect(try await fixture.manager.image(for: fake("a")).image == (try EncodedPicture().picture))
         // An original goes to its own cache.
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
         _ = try await fixture.manager.image(
@@ -94,8 +94,8 @@ struct ManagerOptionTests {
         half.processorIdentifier = "half"
         let key = fake("a").absoluteString
         for cache in manager.caches {
-            await cache.store(try Sample().picture, forKey: key)
-            await cache.store(try Sample().picture, forKey: key, options: half)
+            await cache.store(try EncodedPicture().picture, forKey: key)
+            await cache.store(try EncodedPicture().picture, forKey: key, options: half)
         }
         await manager.remove(fake("a"))
         for cache in manager.caches {
@@ -124,7 +124,7 @@ struct ManagerOptionTests {
 
     @Test("a file's URL is read from the file, also as a network source")
     func fileURL() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let url = URL(fileURLWithPath: fixture.folder.path + "/a.png")
         try sample.file.write(to: url)
@@ -136,7 +136,7 @@ struct ManagerOptionTests {
 
     @Test("an image modifier changes what is returned, not what is cached")
     func modifier() async throws {
-        let (sample, blue) = (try Sample(), try Sample.blue)
+        let (sample, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let options = ImageOptions { $0.imageModifier = AnyImageModifier { _ in blue.picture } }
         #expect(try await fixture.manager.image(for: fake("a"), options: options).image == blue.picture)
@@ -153,7 +153,7 @@ struct ManagerOptionTests {
     func originalSource() async throws {
         let transport = FakeTransport()
         transport.fail("a", .cannotConnect("no"))
-        transport.answer("b", try Sample().file)
+        transport.answer("b", try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let options = ImageOptions { $0.alternativeSources = [.network(fake("b"))] }
         let result = try await fixture.manager.image(for: fake("a"), options: options)
@@ -165,7 +165,7 @@ struct ManagerOptionTests {
         let transport = FakeTransport()
         transport.fail("low", .cannotConnect("no"))
         transport.fail("low", .cannotConnect("no"))
-        transport.answer("b", try Sample().file)
+        transport.answer("b", try EncodedPicture().file)
         let fixture = try ManagerFixture(transport, constrained: true)
         let options = ImageOptions {
             $0.lowDataSource = .network(fake("low"))
@@ -178,7 +178,7 @@ struct ManagerOptionTests {
 
     @Test("the file has the extension of the load, in every look-up, removal and refresh")
     func forcedExtension() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let (manager, cache) = (fixture.manager, fixture.cache)
         let options = ImageOptions {
@@ -225,7 +225,7 @@ struct ManagerOptionTests {
             }
         }
         await fixture.downloader.waitForWaiters(40)
-        transport.answer("a", try Sample().file)
+        transport.answer("a", try EncodedPicture().file)
         // All have the image, and none is written: time for a load that does not wait to end.
         await waitUntil { fixture.downloader.waiterCount == 0 && serializer.waiting.load(ordering: .relaxed) > 0 }
         try await Task.sleep(for: .milliseconds(20))
@@ -255,14 +255,14 @@ struct ManagerOptionTests {
             try await fixture.manager.image(for: fake("a"), options: ImageOptions { $0.waitForCache = true })
         }
         await fixture.downloader.waitForWaiters(2)
-        transport.answer("a", try Sample().file)
+        transport.answer("a", try EncodedPicture().file)
         _ = try await (inMemory.value, onDisk.value)
         #expect(fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString) == true)
     }
 
     @Test("an image that is refreshed for memory alone removes the older one from disk; one of the same transfer stays")
     func refreshedInMemory() async throws {
-        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let key = fake("a").absoluteString
         _ = try await fixture.manager.image(for: fake("a"), options: ImageOptions { $0.waitForCache = true })
@@ -284,7 +284,7 @@ struct ManagerOptionTests {
         await other.downloader.waitForWaiters(1)
         let inMemory = Task { try await other.manager.image(for: fake("a"), options: options) }
         await other.downloader.waitForWaiters(2)
-        slow.answer("a", try Sample().file)
+        slow.answer("a", try EncodedPicture().file)
         _ = try await (inMemory.value, onDisk.value)
         await other.settle()
         #expect(other.cache.diskStorage?.isCached(forKey: key) == true)
@@ -292,7 +292,7 @@ struct ManagerOptionTests {
 
     @Test("a prefetcher's loads have a low priority unless the call states another, whatever other options it has")
     func prefetchPriority() async throws {
-        let transport = FakeTransport(answerAtOnce: try Sample().file)
+        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let options = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3)))
         _ = await ImagePrefetcher(resources: [Resource(fake("a"))], manager: fixture.manager, options: options).run()
@@ -307,7 +307,7 @@ struct ManagerOptionTests {
         let key = fake("a").absoluteString
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
         do {
-            let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file), folder: folder)
+            let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file), folder: folder)
             for name in ["a", "ab"] {
                 for processor in [DefaultImageProcessor(), half] as [any ImageProcessor] {
                     _ = try await fixture.manager.image(
@@ -336,7 +336,7 @@ struct ManagerOptionTests {
 
     @Test("a ready-made processor makes images for a downloader without a manager")
     func downloadProcessor() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: sample.file))
         #expect(try await downloader.download(fake("a"), processor: .image()).value == sample.picture)
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
@@ -345,7 +345,7 @@ struct ManagerOptionTests {
 
     @Test("a cache named as another's folder of notes does not meet it")
     func notesFolder() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let other = try ImageCache<Bitmap>(
             disk: DiskStorageConfig(name: "test.freshness", directory: URL(fileURLWithPath: fixture.folder.path)),

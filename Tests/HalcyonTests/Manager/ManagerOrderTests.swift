@@ -14,7 +14,7 @@ struct ManagerOrderTests {
 
     @Test("row 50: target cache, then original and processor, then the error of onlyFromCache, then the download")
     func order() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         let manager = fixture.manager
@@ -48,7 +48,7 @@ struct ManagerOrderTests {
 
     @Test("The synchronous look-up is an access where it hits, and counts nothing where it does not")
     func inMemory() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let (manager, cache) = (fixture.manager, fixture.cache)
         let shoe = Resource(fake("a"), categories: ["shoes"], user: "u")
@@ -77,7 +77,7 @@ struct ManagerOrderTests {
     @Test(
         "row 50: forceRefresh loads whatever is cached and replaces it; fromMemoryCacheOrRefresh leaves the disk alone")
     func refresh() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         func load(_ body: Data?, _ calls: Int, _ change: (inout ImageOptions) -> Void = { _ in }) async throws
@@ -105,7 +105,7 @@ struct ManagerOrderTests {
 
     @Test("row 50: alternative sources are tried in turn, and each failure is reported")
     func alternatives() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         var options = ImageOptions()
@@ -144,7 +144,7 @@ struct ManagerOrderTests {
 
     @Test("row 50: a failed transfer is tried again as the strategy says, and the cache gets what came then")
     func retry() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         var options = ImageOptions()
@@ -163,7 +163,7 @@ struct ManagerOrderTests {
 
     @Test("row 50: where the network is to be spared, another source is loaded and cached under its own key")
     func lowData() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport, constrained: true)
         var options = ImageOptions()

@@ -54,7 +54,9 @@ struct ManagerRevalidationTests {
         arguments: [(control: "private, max-age=60", by: "X-User"), (control: "max-age=60", by: "Authorization")],
         [false, true])
     func becomesPrivate(change: (control: String, by: String), isLater: Bool) async throws {
-        let (old, red, blue) = (try Sample(), try Sample(PixelColor(red: 250, green: 10, blue: 10)), try Sample.blue)
+        let (old, red, blue) = (
+            try EncodedPicture(), try EncodedPicture(PixelColor(red: 250, green: 10, blue: 10)), try EncodedPicture.blue
+        )
         let script = Script(old.file, control: "public, max-age=60", field: change.by)
         let transport = script.transport()
         let fixture = try ManagerFixture(transport)
@@ -93,7 +95,7 @@ struct ManagerRevalidationTests {
             (500, true), (502, true), (503, true), (504, true),
         ])
     func refusals(status: Int, isServed: Bool) async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let script = Script(sample.file, control: "max-age=10, stale-if-error=100")
         let fixture = try ManagerFixture(script.transport())
         let resource = Resource(fake("a"))
@@ -108,7 +110,7 @@ struct ManagerRevalidationTests {
 
     @Test("a stale image is used where the server cannot be reached, and not where it is not trusted")
     func unreachable() async throws {
-        let (sample, transport) = (try Sample(), FakeTransport())
+        let (sample, transport) = (try EncodedPicture(), FakeTransport())
         let fixture = try ManagerFixture(transport)
         transport.answer(
             "a", sample.file, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10, stale-if-error=100"])
@@ -122,7 +124,7 @@ struct ManagerRevalidationTests {
 
     @Test("in Low Data Mode a stale image is not revalidated, its other source is used; also in the background")
     func lowDataMode() async throws {
-        let (sample, small) = (try Sample(), try Sample.blue)
+        let (sample, small) = (try EncodedPicture(), try EncodedPicture.blue)
         let script = Script(sample.file)
         script.answer.withLock { $0.files["low"] = small.file }
         let (transport, isConstrained) = (script.transport(), SharedFlag())
@@ -157,7 +159,7 @@ struct ManagerRevalidationTests {
 
     @Test("the priority of a load can be changed while it revalidates")
     func priority() async throws {
-        let (sample, transport) = (try Sample(), FakeTransport())
+        let (sample, transport) = (try EncodedPicture(), FakeTransport())
         let fixture = try ManagerFixture(transport)
         transport.answer("a", sample.file, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         _ = try await fixture.manager.image(for: fake("a"), options: fresh())
@@ -176,7 +178,7 @@ struct ManagerRevalidationTests {
 
     @Test("a refresh answered no-store leaves neither the earlier image nor its record", arguments: [false, true])
     func noStore(isVariant: Bool) async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let script = Script(old.file, control: "max-age=1000")
         let fixture = try ManagerFixture(script.transport())
         let options = fresh {
@@ -201,7 +203,7 @@ struct ManagerRevalidationTests {
 
     @Test("what a server says is noted for the bytes of its response only", arguments: [false, true])
     func notedBytes(isReplaced: Bool) async throws {
-        let (sample, other) = (try Sample(), try Sample.blue)
+        let (sample, other) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture(FakeTransport())
         let (url, key) = (fake("a"), fake("a").absoluteString)
         func load(_ policy: FreshnessPolicy?) -> ImageLoad {
@@ -209,7 +211,7 @@ struct ManagerRevalidationTests {
                 $0.freshness = policy
                 $0.waitForCache = true
             }
-            return ImageLoad(Source(url), of: Resource(url), LoadOptions(options, of: fixture.manager))
+            return ImageLoad(Source(url), of: Resource(url), ImageLoadOptions(options, of: fixture.manager))
         }
         let head = ResponseHead(url: url, status: 200, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         let freshness = Freshness(head, requested: 0, received: 0)

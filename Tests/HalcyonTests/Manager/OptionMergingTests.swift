@@ -15,13 +15,13 @@ struct OptionMergingTests {
         /// The name of the stored property.
         let name: String
         let set: @Sendable (inout ImageOptions, _ isSecond: Bool) -> Void
-        let read: @Sendable (LoadOptions) -> String
+        let read: @Sendable (ImageLoadOptions) -> String
         /// What the default is read as.
         let ifUnset: String
 
         init<Value: Sendable>(
             _ name: String, _ property: WritableKeyPath<ImageOptions, Value> & Sendable, _ first: Value,
-            _ second: Value, ifUnset: String, _ read: @escaping @Sendable (LoadOptions) -> String
+            _ second: Value, ifUnset: String, _ read: @escaping @Sendable (ImageLoadOptions) -> String
         ) {
             self.name = name
             set = { $0[keyPath: property] = $1 ? second : first }
@@ -32,7 +32,7 @@ struct OptionMergingTests {
         /// An option that is `true` or `false`.
         init(
             _ name: String, _ property: WritableKeyPath<ImageOptions, Bool?> & Sendable, ifUnset: String,
-            _ read: @escaping @Sendable (LoadOptions) -> Bool?
+            _ read: @escaping @Sendable (ImageLoadOptions) -> Bool?
         ) {
             self.init(name, property, true, false, ifUnset: ifUnset) { read($0).map { "\($0)" } ?? "none" }
         }
@@ -171,7 +171,7 @@ struct OptionMergingTests {
                     cache: own.cache, downloader: own.downloader,
                     defaultOptions: ImageOptions { options in manager.map { option.set(&options, $0) } })
                 let options = call.map { isSecond in ImageOptions { option.set(&$0, isSecond) } }
-                return option.read(LoadOptions(options, of: manager))
+                return option.read(ImageLoadOptions(options, of: manager))
             }
             let (one, two) = (read(manager: nil, call: false), read(manager: nil, call: true))
             #expect(one != two || option.name == "onProgress", "\(option.name)")
@@ -189,7 +189,7 @@ struct OptionMergingTests {
         ) -> ImageCache<Bitmap> {
             let manager = HalcyonManager(
                 cache: own.cache, downloader: own.downloader, defaultOptions: ImageOptions(manager))
-            return LoadOptions(ImageOptions(call), of: manager).originalCache
+            return ImageLoadOptions(ImageOptions(call), of: manager).originalCache
         }
         #expect(originals({ _ in }, { $0.cache = first.cache }) === first.cache)
         #expect(originals({ $0.originalCache = second.cache }, { $0.cache = first.cache }) === first.cache)
@@ -199,8 +199,10 @@ struct OptionMergingTests {
 
     @Test("a prefetch has a low priority and a utility queue unless told otherwise, a predicted one a background queue")
     func prefetches() {
-        func prefetch(_ call: ImageOptions?) -> LoadOptions { LoadOptions(call, of: own.manager, isPrefetch: true) }
-        func label(_ options: LoadOptions) -> String? {
+        func prefetch(_ call: ImageOptions?) -> ImageLoadOptions {
+            ImageLoadOptions(call, of: own.manager, isPrefetch: true)
+        }
+        func label(_ options: ImageLoadOptions) -> String? {
             if case .dispatch(let queue) = options.processingQueue { queue.label } else { nil }
         }
         #expect(prefetch(nil).priority == .low)
@@ -227,7 +229,7 @@ struct OptionMergingTests {
             loads.append(Task { try await fixture.manager.image(for: fake("a"), options: options) })
             await fixture.downloader.waitForWaiters(number + 1)
         }
-        transport.answer("a", try Sample().file)
+        transport.answer("a", try EncodedPicture().file)
         for load in loads { _ = try await load.value }
         #expect(ran.withLock { $0 } == [1])
     }

@@ -16,7 +16,7 @@ struct PrefetcherTests {
 
     @Test("row 52: at most so many at a time, in order, at a low priority")
     func limit() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let prefetcher = ImagePrefetcher(
@@ -40,7 +40,7 @@ struct PrefetcherTests {
 
     @Test("row 52: skipped, failed and completed are reported, each resource once; progress after each")
     func report() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         _ = try await fixture.manager.image(for: resources("a")[0])
@@ -67,7 +67,7 @@ struct PrefetcherTests {
 
     @Test("row 52: stopped, what is under way ends at once and nothing more begins; who waits for it, too, goes on")
     func stop() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let all = resources("a", "b", "c")
@@ -97,7 +97,7 @@ struct PrefetcherTests {
 
     @Test("row 52: below visible loads, and raised when one joins")
     func priority() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let run = Task { await ImagePrefetcher(resources: resources("a"), manager: fixture.manager).run() }
@@ -115,7 +115,7 @@ struct PrefetcherTests {
 
     @Test("row 52: on disk, and in memory on request; the first look at it is told apart, and prefetching is no access")
     func toMemory() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         func prefetch(_ name: String, toMemory: Bool) async -> PrefetchReport {
             let report = await ImagePrefetcher(
@@ -140,7 +140,7 @@ struct PrefetcherTests {
         "row 52: what is cached and stale is asked for where freshness counts: 304 is skipped, what has changed is loaded"
     )
     func stale() async throws {
-        let (sample, blue) = (try Sample(), try Sample.blue)
+        let (sample, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
         let fixture = try ManagerFixture()
@@ -181,7 +181,7 @@ struct PrefetcherTests {
 
     @Test("images are processed on a queue of the class utility, and progress comes on the queue asked for, in order")
     func queues() async throws {
-        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try Sample().file))
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let processor = QueueProcessor()
         let queue = DispatchQueue(label: "test.progress")
         let mark = DispatchSpecificKey<Bool>()
@@ -208,7 +208,7 @@ struct PrefetcherTests {
 
     @Test("row 52: a retry does not skip the prefetcher, nor do alternative sources and originals")
     func retry() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         var options = ImageOptions()

@@ -13,12 +13,12 @@ import Testing
 struct PrivateContentTests {
     /// A server whose answers tell the user that `X-User` names by their colour.
     private struct Server {
-        static let colors = ["u1": Sample.red, "u2": Sample.green]
+        static let colors = ["u1": EncodedPicture.red, "u2": EncodedPicture.green]
         let server: HostileServer
 
         init(_ fields: [String]) throws {
             let files = try Self.colors.mapValues { try $0().file }
-            let other = try Sample.blue.file
+            let other = try EncodedPicture.blue.file
             server = try HostileServer { visit in
                 let user = visit.headers["x-user"] ?? visit.headers["authorization"] ?? ""
                 visit.answer(Array(files[user] ?? other), status: "200 OK", headers: fields)
@@ -124,8 +124,8 @@ struct PrivateContentTests {
         }
         // It has a key of its own: nothing that could be evicted or lost beside it tells that it is private.
         #expect(!fixture.cache.isCached(forKey: server.url.absoluteString))
-        #expect(try await load(fixture, server.url, "u1", by: "X-User").image == (try Sample.red().picture))
-        #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try Sample.blue.picture))
+        #expect(try await load(fixture, server.url, "u1", by: "X-User").image == (try EncodedPicture.red().picture))
+        #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try EncodedPicture.blue.picture))
     }
 
     @Test("whether there are private entries at all is known from memory, from the disk, and after a restart")
@@ -138,7 +138,7 @@ struct PrivateContentTests {
                 // Before the folder was listed there can be some.
                 await fixture.settle()
                 #expect(!fixture.cache.privateEntries.mayExist)
-                await fixture.cache.store(try Sample().picture, forKey: "shared")
+                await fixture.cache.store(try EncodedPicture().picture, forKey: "shared")
                 #expect(!fixture.cache.privateEntries.mayExist)
                 _ = try await load(fixture, server.url, user, by: nil)
                 #expect(fixture.cache.privateEntries.mayExist)
@@ -178,7 +178,7 @@ struct PrivateContentTests {
 
     @Test("a response that is no longer private takes the place of the private one", arguments: ["u1", nil])
     func published(user: String?) async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let isPublic = SharedFlag()
         let server = try HostileServer { visit in
             visit.answer(
@@ -217,11 +217,11 @@ struct PrivateContentTests {
         _ = try await load(fixture, server.url, nil, by: nil)
         let key = server.url.absoluteString
         let disk = try #require(fixture.cache.diskStorage)
-        await fixture.cache.store(try Sample().picture, forKey: EntryOrigin.privateKey(key, of: "u1"))
+        await fixture.cache.store(try EncodedPicture().picture, forKey: EntryOrigin.privateKey(key, of: "u1"))
         try disk.store(value: Data("no image".utf8), forKey: EntryOrigin.privateKey(key, of: "u1"))
         fixture.cache.clearMemoryCache()
         let only: (inout ImageOptions) -> Void = { $0.onlyFromCache = true }
-        #expect(try await load(fixture, server.url, "u1", by: nil, only).image == Sample.blue.picture)
+        #expect(try await load(fixture, server.url, "u1", by: nil, only).image == EncodedPicture.blue.picture)
     }
 
     @Test("an image behind a redirect that is for one user is that user's, and one that must not be stored is not")
@@ -257,7 +257,7 @@ struct PrivateContentTests {
         "users whose equal requests share a transfer do not share its private response, whatever they make of it",
         arguments: [false, true])
     func joined(processorsDiffer: Bool) async throws {
-        let file = try Sample().file
+        let file = try EncodedPicture().file
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             if visit.path == "/a" { gate.wait() }
@@ -298,7 +298,7 @@ struct PrivateContentTests {
     @Test("users who revalidate one shared entry together do not share a private answer")
     func revalidated() async throws {
         let gate = DispatchSemaphore(value: 0)
-        let (old, new) = (try Sample().file, try Sample.blue.file)
+        let (old, new) = (try EncodedPicture().file, try EncodedPicture.blue.file)
         let server = try HostileServer { visit in
             if visit.headers["if-none-match"] == nil, visit.headers["x-later"] == nil {
                 visit.answer(
@@ -320,7 +320,7 @@ struct PrivateContentTests {
         let loads = ["u1", "u2"].map { user in Task { try await load(fixture, url, user, by: nil, later) } }
         await fixture.downloader.waitForWaiters(2)
         for _ in 0..<2 { gate.signal() }
-        for load in loads { #expect(try await load.value.image == Sample.blue.picture) }
+        for load in loads { #expect(try await load.value.image == EncodedPicture.blue.picture) }
         #expect(server.count("/a") == 3)
     }
 
@@ -341,7 +341,7 @@ struct PrivateContentTests {
 
     @Test("a response that must not be stored is not kept by a joined load that does not heed the server")
     func noStore() async throws {
-        let file = try Sample().file
+        let file = try EncodedPicture().file
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             gate.wait()
@@ -387,7 +387,7 @@ struct PrivateContentTests {
             }
         }
         await fixture.downloader.waitForWaiters(3)
-        transport.answer("a", try Sample().file)
+        transport.answer("a", try EncodedPicture().file)
         for load in loads { _ = try await load.value }
         for forcedExtension in [nil, "webp"] {
             #expect(
@@ -399,7 +399,7 @@ struct PrivateContentTests {
 
     @Test("an entry without a record is loaded again where freshness counts, and used where the server fails")
     func withoutRecord() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", new.file, "max-age=60")
         let server = try versions.start()
         let fixture = try ManagerFixture()
@@ -415,7 +415,7 @@ struct PrivateContentTests {
 
     @Test("a variant of a kept original has the validators of the original's bytes only")
     func variantsRecord() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=60")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))
@@ -439,7 +439,11 @@ struct PrivateContentTests {
     }
 }
 
-extension Sample {
-    fileprivate static func red() throws -> Sample { try Sample(PixelColor(red: 250, green: 10, blue: 10)) }
-    fileprivate static func green() throws -> Sample { try Sample(PixelColor(red: 10, green: 250, blue: 10)) }
+extension EncodedPicture {
+    fileprivate static func red() throws -> EncodedPicture {
+        try EncodedPicture(PixelColor(red: 250, green: 10, blue: 10))
+    }
+    fileprivate static func green() throws -> EncodedPicture {
+        try EncodedPicture(PixelColor(red: 10, green: 250, blue: 10))
+    }
 }

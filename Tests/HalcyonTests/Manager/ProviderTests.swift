@@ -12,7 +12,7 @@ import Testing
 struct ProviderTests {
     @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
     func hundred() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let provider = SlowProvider(sample.file)
         let calls = Counter()
@@ -59,7 +59,7 @@ struct ProviderTests {
 
     @Test("row 39: a provider's failure reaches all and is not remembered")
     func failing() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let gate = DispatchSemaphore(value: 0)
         let provider = ClosureProvider("a") { attempt in
@@ -80,7 +80,7 @@ struct ProviderTests {
 
     @Test("row 45: a provider that fails is tried again as the strategy says, also ahead of need; what stays so is not")
     func retries() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         var options = ImageOptions()
         options.retryStrategy = DelayRetryStrategy(maxRetryCount: 2, retryInterval: .seconds(5))
@@ -112,7 +112,7 @@ struct ProviderTests {
 
     @Test("a file is read on the queue that its source states")
     func fileQueue() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let file = URL(fileURLWithPath: try fixture.folder.file("a.png", Array(sample.file)))
         let calls = Counter()
@@ -126,7 +126,7 @@ struct ProviderTests {
 
     @Test("row 51: providers of two kinds are two sources, also with one key")
     func kinds() async throws {
-        let (red, blue) = (try Sample(), try Sample.blue)
+        let (red, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture()
         let slow = SlowProvider(red.file)
         var options = ImageOptions()

@@ -12,7 +12,7 @@ import Testing
 struct SourceTests {
     @Test("row 51: a URL, a file, bytes and a provider of one's own give their image, each under its key")
     func sources() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         let file = URL(fileURLWithPath: try fixture.folder.file("picture.png", Array(sample.file)))
@@ -41,7 +41,7 @@ struct SourceTests {
 
     @Test("row 51: a resource's key, categories and user reach both tiers and the log")
     func resources() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let shoe = Resource(fake("a"), cacheKey: "shoe", categories: ["shoes", "sale"], user: "u7")
         for _ in 0..<2 { _ = try await fixture.manager.image(for: shoe) }
@@ -62,7 +62,7 @@ struct SourceTests {
 
     @Test("row 49: cacheOriginalImage keeps the original as it came, so that a second processor needs no download")
     func originals() async throws {
-        let sample = try Sample(width: 40)
+        let sample = try EncodedPicture(width: 40)
         let server = try HostileServer { $0.answer(Array(sample.file)) }
         let fixture = try ManagerFixture()
         let url = server.url("/a")
@@ -101,7 +101,7 @@ struct SourceTests {
 
     @Test("row 49: without a word about it the disk has the very bytes that came; encoded anew only on request")
     func defaultSerializer() async throws {
-        let jpeg = try ImageEncoder.jpeg(quality: 40).encode(try Sample().picture)
+        let jpeg = try ImageEncoder.jpeg(quality: 40).encode(try EncodedPicture().picture)
         let fixture = try ManagerFixture()
         func kept(_ file: Data, _ key: String, _ change: (inout ImageOptions) -> Void = { _ in }) async throws -> Data {
             var options = ImageOptions()
@@ -166,7 +166,7 @@ struct SourceTests {
 
     @Test("row 49: a serializer of the load's own writes and reads what is on disk")
     func serializers() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         var options = ImageOptions()
         options.serializer = BitmapSerializer(format: .always(ImageEncoder.webpLossless))

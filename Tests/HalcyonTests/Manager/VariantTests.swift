@@ -13,7 +13,7 @@ import Testing
 struct VariantTests {
     @Test("row 49: twenty simultaneous loads of one variant process and store once, and all get it")
     func onceForAll() async throws {
-        let sample = try Sample(width: 40)
+        let sample = try EncodedPicture(width: 40)
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         let original = fake("a")
@@ -40,7 +40,7 @@ struct VariantTests {
 
     @Test("loads that ignore what servers say share a variant, whether they say so or not")
     func ignoredFreshness() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport())
         try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
         let gate = DispatchSemaphore(value: 0)
@@ -63,7 +63,7 @@ struct VariantTests {
 
     @Test("a load that joins the making of a variant with a higher priority does not wait for its queue")
     func urgent() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport())
         let manager = HalcyonManager(
             cache: fixture.cache, downloader: fixture.downloader, decodeLimiter: DecodeLimiter(limit: 2))
@@ -102,7 +102,7 @@ struct VariantTests {
             triggers: [])
         let limiter = DecodeLimiter(limit: 1)
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader, decodeLimiter: limiter)
-        try cache.diskStorage?.store(value: try Sample().file, forKey: fake("a").absoluteString)
+        try cache.diskStorage?.store(value: try EncodedPicture().file, forKey: fake("a").absoluteString)
         let gate = DispatchSemaphore(value: 0)
         limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
@@ -118,7 +118,7 @@ struct VariantTests {
 
     @Test("all that decodes for a manager takes turns: of the network, of the disk, of an original, of a provider")
     func turns() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let limiter = DecodeLimiter(limit: 1)
         let manager = HalcyonManager(
@@ -145,7 +145,7 @@ struct VariantTests {
 
     @Test("a look-up takes a turn to decode what it has read: not for a missing file, nor while it waits for a store")
     func turnsOfLookUps() async throws {
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
         let serializer = GatedPictures()
         let cache = ImageCache(
@@ -201,7 +201,7 @@ struct VariantTests {
             let identifier = "refusing"
             func process(_ picture: Bitmap) throws -> Bitmap { throw Refused() }
         }
-        let sample = try Sample()
+        let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
@@ -223,7 +223,7 @@ struct VariantTests {
 
     @Test("a cache that encrypts makes variants of what it has, keeps no original in clear, and loads nothing twice")
     func encryptedOriginals() async throws {
-        let sample = try Sample(width: 40)
+        let sample = try EncodedPicture(width: 40)
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
         let cache = ImageCache(
@@ -261,7 +261,7 @@ struct VariantTests {
 
     @Test("a variant of other bytes than those that a tag was noted of gets no tag")
     func tags() async throws {
-        let (old, new) = (try Sample(), try Sample.blue)
+        let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=60")
         let server = try versions.start()
         let (fixture, url) = (try ManagerFixture(), server.url("/a"))

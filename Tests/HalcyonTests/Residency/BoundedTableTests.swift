@@ -33,7 +33,7 @@ struct BoundedTableTests {
 
     @Test("Lists of categories are forgotten at the bound and get the same set again; duplicates count once")
     func lists() {
-        var table = CategoryTable()
+        var table = CategoryInterner()
         let names = (0..<100).map { "c\($0)" }
         for (step, name) in names.enumerated() { #expect(table.set(of: [name]) == (UInt32(step + 1), true)) }
         // 10,000 lists, of which each names one of the sets that exist.
@@ -45,8 +45,8 @@ struct BoundedTableTests {
                 mostLists = max(mostLists, table.lists.count)
             }
         }
-        #expect(wrong == 0 && mostLists == CategoryTable.mostLists)
-        #expect(CategoryTable.mostLists == 4_096 && table.members.count == 101 && table.names == names)
+        #expect(wrong == 0 && mostLists == CategoryInterner.mostLists)
+        #expect(CategoryInterner.mostLists == 4_096 && table.members.count == 101 && table.names == names)
         #expect(table.knownSet(of: ["c0"]) == nil && table.set(of: ["c0"]) == (1, false))
         #expect(table.knownSet(of: ["c0"]) == 1 && table.knownSet(of: []) == 0)
     }

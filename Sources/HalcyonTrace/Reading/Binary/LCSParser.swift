@@ -99,7 +99,7 @@ struct LCSParser: RowParser {
     var shortestRow: Int { recordBytes }
 
     /// Creates the parser. Throws an error if `options` name a field that the version does not have.
-    init(_ header: LCSHeader, _ options: LoadOptions, path: String) throws(TraceError) {
+    init(_ header: LCSHeader, _ options: TraceLoadOptions, path: String) throws(TraceError) {
         version = header.version
         recordBytes = header.recordBytes
         sorts = options.sort

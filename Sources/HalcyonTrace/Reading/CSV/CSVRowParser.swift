@@ -13,7 +13,7 @@ struct CSVRowParser: RowParser {
     let sorts: Bool
     let present: PresentColumns
 
-    init(roles: [CSVRole], delimiter: UInt8, options: LoadOptions, timeUnit: TimeUnit) {
+    init(roles: [CSVRole], delimiter: UInt8, options: TraceLoadOptions, timeUnit: TimeUnit) {
         self.roles = roles
         self.delimiter = delimiter
         self.timeUnit = timeUnit
@@ -127,7 +127,7 @@ struct LineFault: Error {
     var column: Int?
     /// The sentence that states what was found and what is accepted.
     var message: String
-    /// Whether ``LoadOptions/skipBadLines`` does not apply.
+    /// Whether ``TraceLoadOptions/skipBadLines`` does not apply.
     var stopsAlways = false
 
     static func tooFew(_ count: Int, of wanted: Int, _ line: UnsafeMutablePointer<UInt8>) -> LineFault {

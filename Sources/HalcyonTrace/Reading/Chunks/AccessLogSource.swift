@@ -10,7 +10,7 @@ final class AccessLogSource: ByteSource {
     private var given = 0
 
     /// Opens a log. Throws an error if it cannot be read or is compressed.
-    init(path: String, _ options: LoadOptions, _ notes: SourceNotes) throws(TraceError) {
+    init(path: String, _ options: TraceLoadOptions, _ notes: SourceNotes) throws(TraceError) {
         if (options.compression ?? Compression(path: path)) != .none {
             throw TraceError(
                 file: path, message: "is compressed; access logs are read uncompressed, so decompress it first")

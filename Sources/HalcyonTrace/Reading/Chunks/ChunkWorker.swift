@@ -8,7 +8,7 @@ struct ChunkWorker {
     var tables: NameTables
     private var scratch: RowScratch?
 
-    init(parser: any RowParser, index: Int, skipsBadLines: Bool, tooManyNames: Int = KeyTable.tooMany) {
+    init(parser: any RowParser, index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
         tables = NameTables(tooMany: tooManyNames)
         self.parser = parser
         self.skipsBadLines = skipsBadLines
@@ -178,15 +178,15 @@ struct ChunkRows: Sendable {
 
 /// The tables of names of one worker.
 struct NameTables: Sendable {
-    var keys: KeyTable
-    var categories: KeyTable
-    var users: KeyTable
+    var keys: NameTable
+    var categories: NameTable
+    var users: NameTable
 
     /// Creates empty tables that each accept less than `tooMany` names.
-    init(tooMany: Int = KeyTable.tooMany) {
-        keys = KeyTable(tooMany: tooMany)
-        categories = KeyTable(tooMany: tooMany)
-        users = KeyTable(tooMany: tooMany)
+    init(tooMany: Int = NameTable.tooMany) {
+        keys = NameTable(tooMany: tooMany)
+        categories = NameTable(tooMany: tooMany)
+        users = NameTable(tooMany: tooMany)
     }
 
     /// Whether a table has too many names.

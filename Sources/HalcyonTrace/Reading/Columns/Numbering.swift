@@ -11,7 +11,7 @@ struct NameMaps: Sendable {
 
 /// Numbers of names in the order of their first request.
 struct Numbering: Sendable {
-    /// The number of each request's name; ``KeyTable/none`` for no name.
+    /// The number of each request's name; ``NameTable/none`` for no name.
     let numbers: [UInt32]
     /// The number in the common table, by new number.
     let order: [UInt32]
@@ -21,7 +21,7 @@ struct Numbering: Sendable {
     /// Numbers the names of all chunks. O(requests); only the rows with names new to a worker are processed
     /// sequentially.
     init(_ chunks: [ChunkRows], _ column: KeyPath<ChunkRows, NameColumn>, _ maps: [[UInt32]], known: Int) {
-        var final = [UInt32](repeating: KeyTable.none, count: known)
+        var final = [UInt32](repeating: NameTable.none, count: known)
         var order: [UInt32] = []
         var firstRequests: [Int] = []
         var starts: [Int] = []
@@ -31,9 +31,9 @@ struct Numbering: Sendable {
             let column = chunk[keyPath: column]
             for row in column.firsts {
                 let raw = column.numbers[Int(row)]
-                if raw == KeyTable.none { continue }
+                if raw == NameTable.none { continue }
                 let known = Int(map.isEmpty ? raw : map[Int(raw)])
-                guard final[known] == KeyTable.none else { continue }
+                guard final[known] == NameTable.none else { continue }
                 final[known] = UInt32(order.count)
                 order.append(UInt32(known))
                 firstRequests.append(request + Int(row))
@@ -55,7 +55,7 @@ struct Numbering: Sendable {
             column.withUnsafeBufferPointer { column in
                 for row in column.indices {
                     let raw = column[row]
-                    target[row] = raw == KeyTable.none ? raw : numbers[Int(raw)]
+                    target[row] = raw == NameTable.none ? raw : numbers[Int(raw)]
                 }
             }
         }

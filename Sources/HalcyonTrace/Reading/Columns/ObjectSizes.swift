@@ -16,7 +16,7 @@ struct ObjectSizes: Sendable {
     /// Computes the sizes. Throws an error if a size under ``SizeRule/perRequest`` does not fit 32 bits, or if the sum
     /// is too large.
     init(
-        _ chunks: [ChunkRows], keys: Numbering, _ table: KeyTable, rule: SizeRule, hasColumn: Bool, path: String
+        _ chunks: [ChunkRows], keys: Numbering, _ table: NameTable, rule: SizeRule, hasColumn: Bool, path: String
     ) throws(TraceError) {
         switch rule {
         case .unit:

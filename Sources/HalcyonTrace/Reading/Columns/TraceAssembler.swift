@@ -4,12 +4,12 @@ struct TraceAssembler: Sendable {
     var tables: NameTables
     var maps: [NameMaps]
     let present: PresentColumns
-    let options: LoadOptions
+    let options: TraceLoadOptions
     let place: RowPlace
     var report = LoadReport()
     private var operations = OperationTally()
 
-    init(_ parsed: ParallelParser.Result, present: PresentColumns, options: LoadOptions, place: RowPlace) {
+    init(_ parsed: ParallelParser.Result, present: PresentColumns, options: TraceLoadOptions, place: RowPlace) {
         chunks = parsed.chunks
         tables = parsed.tables.first ?? NameTables(tooMany: options.tooManyNames)
         maps = [NameMaps()]
@@ -170,7 +170,7 @@ struct TraceAssembler: Sendable {
             if map.isEmpty {
                 all += chunk[keyPath: column].numbers
             } else {
-                all += chunk[keyPath: column].numbers.map { $0 == KeyTable.none ? $0 : map[Int($0)] }
+                all += chunk[keyPath: column].numbers.map { $0 == NameTable.none ? $0 : map[Int($0)] }
             }
         }
         return all
@@ -205,9 +205,9 @@ struct TraceAssembler: Sendable {
         columns.names = splitter.names
         columns.objects = keys.firstRequests.map { request in
             let field = fields.numbers[request]
-            return field == KeyTable.none ? 0 : sets[Int(field)]
+            return field == NameTable.none ? 0 : sets[Int(field)]
         }
-        let requests = fields.numbers.map { $0 == KeyTable.none ? 0 : sets[Int($0)] }
+        let requests = fields.numbers.map { $0 == NameTable.none ? 0 : sets[Int($0)] }
         let changes = zip(requests, keys.numbers).contains { $0 != columns.objects[Int($1)] }
         if changes { columns.requests = requests }
         return columns

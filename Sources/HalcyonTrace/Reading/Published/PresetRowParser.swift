@@ -12,7 +12,7 @@ struct PresetRowParser: RowParser {
     /// The largest accepted number of operations in one row. The published traces have up to 377.
     static let mostRepeats: UInt64 = 65_535
 
-    let plan: PresetPlan
+    let places: PresetFields
     let delimiter: UInt8
     /// The header, to recognise it in the middle of a file; empty if there is none.
     let header: [UInt8]
@@ -22,22 +22,22 @@ struct PresetRowParser: RowParser {
     private let operations: [PresetOperation]
     private let timeForm: PresetTime
 
-    init(_ plan: PresetPlan, header: [UInt8], delimiter: UInt8, options: LoadOptions) {
-        self.plan = plan
+    init(_ places: PresetFields, header: [UInt8], delimiter: UInt8, options: TraceLoadOptions) {
+        self.places = places
         self.header = header
         self.delimiter = delimiter
         skipsBadLines = options.skipBadLines
         sorts = options.sort
-        present = plan.present
-        operations = plan.preset.operations
-        timeForm = plan.preset.timeForm
+        present = places.present
+        operations = places.preset.operations
+        timeForm = places.preset.timeForm
     }
 
     var shortestRow: Int { 2 }
 
     func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch) {
         rows.operations.prepare(operations.count)
-        withUnsafeTemporaryAllocation(of: Field.self, capacity: plan.fieldCount) { fields in
+        withUnsafeTemporaryAllocation(of: Field.self, capacity: places.fieldCount) { fields in
             fields.initialize(repeating: Field())
             var position = 0
             while position < count {
@@ -87,7 +87,7 @@ struct PresetRowParser: RowParser {
     private func split(
         _ bytes: UnsafeMutablePointer<UInt8>, from start: Int, into fields: UnsafeMutableBufferPointer<Field>
     ) throws(LineFault) -> Int {
-        if plan.preset == .twitter { return try splitAroundKey(bytes, from: start, into: fields) }
+        if places.preset == .twitter { return try splitAroundKey(bytes, from: start, into: fields) }
         let reader = CSVFields(bytes: bytes, line: start, delimiter: delimiter)
         var position = start
         for index in fields.indices {
@@ -129,20 +129,20 @@ struct PresetRowParser: RowParser {
             throw LineFault.tooFew(delimiters + 1, of: fields.count, bytes + start)
         }
         var last = end
-        for index in fields.indices.reversed() where index > plan.key {
+        for index in fields.indices.reversed() where index > places.key {
             var begin = last
             while bytes[begin - 1] != delimiter { begin -= 1 }
             fields[index] = Field(start: begin, length: last - begin)
             last = begin - 1
         }
         var position = start
-        for index in 0..<plan.key {
+        for index in 0..<places.key {
             var stop = position
             while bytes[stop] != delimiter { stop += 1 }
             fields[index] = Field(start: position, length: stop - position)
             position = stop + 1
         }
-        fields[plan.key] = Field(start: position, length: last - position)
+        fields[places.key] = Field(start: position, length: last - position)
         return next
     }
 
@@ -153,45 +153,45 @@ struct PresetRowParser: RowParser {
     ) throws(LineFault) {
         let row = rows.count
         var size: UInt64 = 0
-        if let place = plan.size { size = try self.size(fields[place], bytes, line) }
+        if let place = places.size { size = try self.size(fields[place], bytes, line) }
         var operation = 0
-        if let place = plan.operation { operation = try self.operation(fields[place], bytes, line) }
+        if let place = places.operation { operation = try self.operation(fields[place], bytes, line) }
         var repeats: UInt64 = 1
-        if let place = plan.repeats { repeats = try self.repeats(fields[place], bytes, line) }
-        let key = fields[plan.key]
+        if let place = places.repeats { repeats = try self.repeats(fields[place], bytes, line) }
+        let key = fields[places.key]
         guard key.length > 0 else {
             throw LineFault(column: key.start - line + 1, message: "the key is empty; each request needs one")
         }
         let isRequest =
             switch operations[operation].meaning {
             case .read: size > 0
-            case .write: plan.preset != .metaCDN || !(key.length == 1 && bytes[key.start] == UInt8(ascii: "-"))
+            case .write: places.preset != .metaCDN || !(key.length == 1 && bytes[key.start] == UInt8(ascii: "-"))
             case .none: false
             }
         guard isRequest else {
             rows.operations.count(operation, requests: 0)
             return
         }
-        if let place = plan.keySize { size += try self.size(fields[place], bytes, line) }
-        if let place = plan.time { try setTime(fields[place], bytes, line, rows) }
+        if let place = places.keySize { size += try self.size(fields[place], bytes, line) }
+        if let place = places.time { try setTime(fields[place], bytes, line, rows) }
         if present.contains(.sizes) { rows.sizes[row] = size }
-        if let place = plan.user { set(rows.users, row, fields[place], bytes) }
-        if plan.lastOfKey > plan.key { try joinKey(fields, bytes, line) }
+        if let place = places.user { set(rows.users, row, fields[place], bytes) }
+        if places.lastOfKey > places.key { try joinKey(fields, bytes, line) }
         let wholeKey = Field(
-            start: key.start, length: fields[plan.lastOfKey].start + fields[plan.lastOfKey].length - key.start)
+            start: key.start, length: fields[places.lastOfKey].start + fields[places.lastOfKey].length - key.start)
         setName(rows.keys, row, wholeKey, bytes)
-        if let place = plan.category {
+        if let place = places.category {
             set(rows.categories, row, fields[place], bytes)
-        } else if plan.preset == .twitter {
+        } else if places.preset == .twitter {
             let length = Namespace.length(UnsafeBufferPointer(start: bytes + key.start, count: key.length))
             set(rows.categories, row, Field(start: key.start, length: length), bytes)
-        } else if plan.preset == .tencentPhoto {
-            let start = fields[plan.key + 1].start
+        } else if places.preset == .tencentPhoto {
+            let start = fields[places.key + 1].start
             set(rows.categories, row, Field(start: start, length: wholeKey.start + wholeKey.length - start), bytes)
         }
         rows.operations.count(operation, requests: Int(repeats))
         rows.commit()
-        if plan.repeats != nil { rows.repeats.append(UInt32(repeats)) }
+        if places.repeats != nil { rows.repeats.append(UInt32(repeats)) }
     }
 
     /// Sets a category or user; an empty field and `-` are none.
@@ -218,16 +218,19 @@ struct PresetRowParser: RowParser {
     private func joinKey(
         _ fields: UnsafeMutableBufferPointer<Field>, _ bytes: UnsafeMutablePointer<UInt8>, _ line: Int
     ) throws(LineFault) {
-        for index in plan.key..<plan.lastOfKey {
+        for index in places.key..<places.lastOfKey {
             let end = fields[index].start + fields[index].length
             guard fields[index + 1].start == end + 1, fields[index + 1].length > 0 else {
                 throw LineFault(
                     column: fields[index + 1].start - line + 1,
-                    message: "the fields \(plan.use.used.first { $0.role == .key }?.name ?? "of the key") must not be "
+                    message:
+                        "the fields \(places.use.used.first { $0.role == .key }?.name ?? "of the key") must not be "
                         + "empty or in quotes")
             }
         }
-        for index in plan.key..<plan.lastOfKey { bytes[fields[index].start + fields[index].length] = UInt8(ascii: "|") }
+        for index in places.key..<places.lastOfKey {
+            bytes[fields[index].start + fields[index].length] = UInt8(ascii: "|")
+        }
     }
 
     private func setTime(

@@ -7,7 +7,7 @@ extension FuzzTarget {
     static let traceCSV = FuzzTarget(
         name: "trace-csv",
         run: { data in
-            var options = LoadOptions()
+            var options = TraceLoadOptions()
             let choice = data[data.startIndex]
             options.format = .csv
             options.skipBadLines = choice & 1 != 0
@@ -22,7 +22,7 @@ extension FuzzTarget {
     static let traceBinary = FuzzTarget(
         name: "trace-binary",
         run: { data in
-            var options = LoadOptions()
+            var options = TraceLoadOptions()
             options.format = binaryFormats[Int(data[data.startIndex]) % binaryFormats.count]
             options.skipBadLines = data[data.startIndex] & 0x80 != 0
             loadBothWays(FuzzFolder.file("trace.bin", data.dropFirst()), options)
@@ -40,7 +40,7 @@ extension FuzzTarget {
     static let traceCompressed = FuzzTarget(
         name: "trace-compressed",
         run: { data in
-            var options = LoadOptions()
+            var options = TraceLoadOptions()
             options.format = .csv
             options.limit = 100_000
             options.compression = data[data.startIndex] & 1 == 0 ? .gzip : .zstd
@@ -59,7 +59,7 @@ extension FuzzTarget {
     static let traceLog = FuzzTarget(
         name: "trace-log",
         run: { data in
-            var options = LoadOptions()
+            var options = TraceLoadOptions()
             options.format = .accessLog
             loadBothWays(FuzzFolder.file("log.sqlite", data), options)
         },
@@ -98,7 +98,7 @@ extension FuzzTarget {
 }
 
 /// Loads a trace on one thread and on three: both give the same trace, or both an error, which is one line.
-private func loadBothWays(_ path: String, _ options: LoadOptions) {
+private func loadBothWays(_ path: String, _ options: TraceLoadOptions) {
     let results = [1, 3].map { threads in
         var options = options
         options.threads = threads

@@ -14,9 +14,9 @@ struct Main {
             recorder: log)
         let manager = HalcyonManager(cache: cache, downloader: ImageDownloader(name: "images"))
 
-        var prediction = PrefetchPrediction()
-        prediction.budget = try PrefetchBudget(parsing: "2/request,20/minute,10MB/day")
-        let predictive = manager.startPredicting(prediction)
+        var configuration = PrefetchConfiguration()
+        configuration.budget = try PrefetchBudget(parsing: "2/request,20/minute,10MB/day")
+        let predictive = manager.startPredicting(configuration)
         predictive.conditions = [.meteredNetwork]
 
         let thumbnail =

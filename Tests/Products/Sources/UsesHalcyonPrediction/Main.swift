@@ -6,12 +6,12 @@ import HalcyonPrediction
 struct Main {
     static func main() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "uses-halcyon-prediction-\(getpid())")
+            "uses-halcyon-configuration-\(getpid())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let cache = try ImageCache<Bitmap>(
             name: "a", cacheDirectoryURL: folder, policyNamed: "learned", in: .standard)
         let manager = HalcyonManager(cache: cache)
-        let predictive = manager.startPredicting(PrefetchPrediction())
+        let predictive = manager.startPredicting(PrefetchConfiguration())
         await predictive.settle()
         manager.stopPredicting()
     }

@@ -1,0 +1,69 @@
+import HalcyonEviction
+
+/// Assigns numbers to categories and to sets of categories, in the order of their first use. Set 0 is the empty set.
+///
+/// The order within a set matters, because the first category counts where only one can. A repeated category counts
+/// once. A look-up of a set is O(number of names).
+///
+/// Lists of names are remembered, so that most look-ups need one hash. At ``mostLists`` lists, all are forgotten and
+/// added again on their next use. Categories and sets are never removed, because entries and policies refer to their
+/// numbers.
+package struct CategoryInterner {
+    /// The maximum number of remembered lists.
+    package static let mostLists = 1 << 12
+
+    private var numbers: [String: UInt32] = [:]
+    package private(set) var names: [String] = []
+    private var sets: [[UInt32]: CategorySetID] = [[]: 0]
+    private(set) var lists: [[String]: CategorySetID] = [:]
+    package private(set) var members: [[UInt32]] = [[]]
+
+    package init() {}
+
+    /// Returns the number of a category; `nil` if it has none.
+    package func number(of name: String) -> UInt32? { numbers[name] }
+
+    /// Returns the number of a category, and assigns one to a new category.
+    package mutating func intern(_ name: String) -> UInt32 {
+        if let known = numbers[name] { return known }
+        let number = UInt32(names.count)
+        names.append(name)
+        numbers[name] = number
+        return number
+    }
+
+    /// Returns the number of the set of these categories, and whether it is new.
+    package mutating func set(of list: [String]) -> (number: CategorySetID, isNew: Bool) {
+        if list.isEmpty { return (0, false) }
+        if let known = lists[list] { return (known, false) }
+        var distinct: [UInt32] = []
+        for name in list {
+            let number = intern(name)
+            if !distinct.contains(number) { distinct.append(number) }
+        }
+        let number = sets[distinct] ?? CategorySetID(members.count)
+        let isNew = number == members.count
+        if lists.count >= Self.mostLists { lists.removeAll(keepingCapacity: true) }
+        lists[list] = number
+        if isNew {
+            sets[distinct] = number
+            members.append(distinct)
+        }
+        return (number, isNew)
+    }
+
+    /// Returns whether a set consists of these categories in this order. O(number of names), without hashing.
+    @inline(__always)
+    func isSet(_ set: CategorySetID, of list: [String]) -> Bool {
+        let members = members[Int(set)]
+        guard members.count == list.count else { return false }
+        for place in list.indices where names[Int(members[place])] != list[place] { return false }
+        return true
+    }
+
+    /// Returns the number of the set of these categories if this list is remembered; `nil` otherwise.
+    package func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[list] }
+
+    /// Returns the names of a set's categories in their order.
+    package func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }
+}

@@ -1,0 +1,160 @@
+import HalcyonSupport
+
+/// The options of a reader. Every option has a default; `TraceLoadOptions()` reads a well-formed trace.
+public struct TraceLoadOptions: Sendable {
+    /// The published trace whose columns, units and operations to expect; `nil` reads the format as it is.
+    ///
+    /// With a preset, ``format`` is text or `nil`, ``timeUnit`` is ignored, and ``columns`` may name the columns of
+    /// size, category and user.
+    public var preset: TracePreset?
+    /// The format; `nil` derives it from the file's name.
+    public var format: TraceFormat?
+    /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.
+    public var compression: Compression?
+    /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
+    public var delimiter: UInt8?
+    /// The names of the columns of a CSV.
+    public var columns = ColumnNames()
+    /// The unit of times in a CSV.
+    public var timeUnit = TimeUnit.seconds
+    /// The rule that gives objects their sizes.
+    public var sizes = SizeRule.firstRequest
+    /// Whether to skip lines that cannot be parsed and count them in ``LoadReport/badLines``, instead of throwing an
+    /// error.
+    public var skipBadLines = false
+    /// Whether to sort requests by time (equal times keep their order), instead of throwing an error if times
+    /// decrease.
+    public var sort = false
+    /// The kinds of names to keep; by default none.
+    public var names: NameKinds = []
+    /// Whether to read what an access log has beside its accesses (``Trace/recording``); by default not. Other formats have nothing, nor
+    /// has a log that is sorted or whose first requests are skipped.
+    public var recording = false
+    /// The largest number of requests to read; `nil` reads all.
+    public var limit: Int?
+    /// The number of requests to skip at the start; ``limit`` does not count them.
+    public var skip = 0
+    /// The number of threads that parse; `nil` is one a core. The result does not depend on it.
+    public var threads: Int?
+    /// The number of bytes in the chunk that a thread parses at a time.
+    var chunkBytes = 1 << 20
+    /// The number of distinct keys, category fields or users that is too many.
+    var tooManyNames = NameTable.tooMany
+    /// The largest number of requests that are sorted by 32-bit positions.
+    var narrowSort = Int(UInt32.max)
+    /// The largest number of requests in a piece of a sorted trace.
+    var sortedPiece = 1 << 30
+
+    /// Creates the default options.
+    public init() {}
+}
+
+/// The names of CSV columns. `nil` looks for the usual names, ignoring case.
+public struct ColumnNames: Sendable, Equatable {
+    /// The column of keys; usually `key`, `id`, `obj_id`, `object_id`.
+    public var key: String?
+    /// The column of times; usually `time`, `timestamp`.
+    public var time: String?
+    /// The column of sizes; usually `size`, `bytes`, `obj_size`.
+    public var size: String?
+    /// The column of categories; usually `category`, `categories`, `tags`.
+    public var category: String?
+    /// The column of users; usually `user`, `user_id`, `profile`, `client`.
+    public var user: String?
+
+    /// Creates column names; the default is the usual names.
+    public init(
+        key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil
+    ) {
+        self.key = key
+        self.time = time
+        self.size = size
+        self.category = category
+        self.user = user
+    }
+
+    /// Reads column names as text: `key=item,time=ts,category=brand`. A role that is not named keeps the usual names.
+    ///
+    /// - Throws: ``Fault`` if a part does not name a role and a column, or a role is named twice.
+    public init(parsing text: String) throws(Fault) {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
+            guard sides.count == 2, let role = ColumnUse.Role(rawValue: sides[0]) else {
+                throw Fault(
+                    description: "'\(String(part).shortened())' does not name a column: write key=…, time=…, size=…, "
+                        + "category=… or user=…, separated by commas.")
+            }
+            guard self[role] == nil else {
+                throw Fault(description: "The column of the \(role.rawValue) is named twice: name it once.")
+            }
+            self[role] = sides[1]
+        }
+    }
+
+    /// The reason why text does not name columns, as one sentence.
+    public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The sentence.
+        public let description: String
+    }
+
+    /// The name of the column with a role; `nil` looks for the usual names.
+    public subscript(role: ColumnUse.Role) -> String? {
+        get {
+            switch role {
+            case .time: time
+            case .key: key
+            case .size: size
+            case .category: category
+            case .user: user
+            }
+        }
+        set {
+            switch role {
+            case .time: time = newValue
+            case .key: key = newValue
+            case .size: size = newValue
+            case .category: category = newValue
+            case .user: user = newValue
+            }
+        }
+    }
+}
+
+/// The unit of a time column.
+public enum TimeUnit: String, Sendable, CaseIterable {
+    /// Seconds, with fractions to the microsecond.
+    case seconds = "s"
+    /// Milliseconds, with fractions to the microsecond.
+    case milliseconds = "ms"
+    /// Microseconds; fractions are truncated.
+    case microseconds = "us"
+    /// Nanoseconds, truncated to microseconds.
+    case nanoseconds = "ns"
+
+    /// The number of decimals of one microsecond in this unit; negative for units below a microsecond.
+    var decimals: Int {
+        switch self {
+        case .seconds: 6
+        case .milliseconds: 3
+        case .microseconds: 0
+        case .nanoseconds: -3
+        }
+    }
+}
+
+/// The kinds of names that a trace can keep.
+public struct NameKinds: OptionSet, Sendable {
+    /// The bits of the set.
+    public let rawValue: Int
+    /// Creates the set with these bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The names of objects.
+    public static let keys = NameKinds(rawValue: 1)
+    /// The names of categories.
+    public static let categories = NameKinds(rawValue: 2)
+    /// The names of users.
+    public static let users = NameKinds(rawValue: 4)
+    /// All kinds.
+    public static let all: NameKinds = [.keys, .categories, .users]
+}

@@ -1,0 +1,249 @@
+import Foundation
+import Halcyon
+import HalcyonLearning
+import HalcyonPrefetch
+import HalcyonTestSupport
+import Testing
+
+@testable import HalcyonCache
+@testable import HalcyonNetworking
+@testable import HalcyonPipeline
+@testable import HalcyonPrediction
+
+@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(20)))
+struct PredictiveLimitsTests: PredictiveTests {
+    let notes = ScriptedPolicy.Notes()
+
+    /// A manager whose prefetcher is told of images "a" to "e" and asked for "a" at each of these seconds; what it asked the network for.
+    private func started(
+        at seconds: [Double], conditions: PrefetchConditions = [], budget: String, metered: String? = nil,
+        from source: (String) -> Resource
+    ) async throws -> (names: [String], statistics: PrefetchStatistics) {
+        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
+        let fixture = try ManagerFixture(transport, clock: ManualClock(seconds: seconds[0]))
+        let budget = try PrefetchBudget(parsing: budget)
+        let meteredBudget = try metered.map { try PrefetchBudget(parsing: $0) }
+        let predictive = fixture.manager.startPredicting(
+            configuration {
+                $0.budget = budget
+                $0.meteredBudget = meteredBudget ?? $0.meteredBudget
+            })
+        predictive.announce(["a", "b", "c", "d", "e"].map(source))
+        predictive.conditions = conditions
+        for second in seconds {
+            fixture.clock.set(Int64(second * 1e6))
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+        }
+        return (started(transport), await predictive.statistics)
+    }
+
+    @Test("Where the network is metered both budgets hold")
+    func metered() async throws {
+        let times = [100.0, 101, 102, 103]
+        for (budget, metered, expected) in [
+            ("1/total", nil, ["a", "b"]), ("2/request,2/minute", "1/request", ["a", "b", "c"]),
+            ("9/request", "1/request,3/total", ["a", "b", "c", "d"]),
+        ] {
+            let found = try await started(
+                at: times, conditions: [.meteredNetwork], budget: budget, metered: metered, from: { resource($0) })
+            #expect(found.names == expected, "\(budget)")
+        }
+    }
+
+    @Test("After a clock that was ahead is set back, the next day has its budget")
+    func clock() async throws {
+        let days = [40.0, 12, 13, 14, 14.5, 15].map { $0 * 86_400 }
+        let found = try await started(at: days, budget: "1/day", from: { resource($0) })
+        #expect(found.names == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test("What comes from a provider on this machine is no byte of the budget")
+    func provider() async throws {
+        let file = try EncodedPicture().file
+        let found = try await started(at: [100, 101], budget: "10B/day") {
+            $0 == "a" ? resource($0) : Resource(.data(file, cacheKey: $0), user: "u")
+        }
+        #expect(found.names == ["a"] && found.statistics.bytes == 0 && found.statistics.fetched == 4)
+    }
+
+    @Test(
+        "An image of unknown size takes no more than is left of the bytes, and another start knows how large they are")
+    func unknownSizes() async throws {
+        let file = try EncodedPicture().file
+        let large = file + Data(repeating: 0, count: 250_000)
+        let (transport, folder) = (FakeTransport(), try TemporaryFolder())
+        transport.answer("a", file)
+        // More than the budget is on its way when it is found out.
+        transport.fail("b", .transportClosed, after: large)
+        let fixture = try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: 86_400))
+        let budget = PrefetchBudget(perDay: .init(bytes: 200_000))
+        let predictive = fixture.manager.startPredicting(configuration { $0.budget = budget })
+        predictive.announce(["a", "b", "c", "d"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await predictive.settle()
+        let statistics = await predictive.statistics
+        #expect(started(transport) == ["a", "b"])
+        #expect(statistics.cancelled + statistics.failed == 1 && statistics.partialBytes >= 200_000)
+        // The next day begins with what was learnt of sizes: one of 250,000 bytes is too large for it.
+        fixture.clock.advance(by: 86_400)
+        let next = fixture.manager.startPredicting(configuration { $0.budget = budget })
+        next.announce(["c", "d"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await next.settle()
+        #expect(started(transport) == ["a", "b"])
+        #expect(FetchSizes().mean == 100_000)
+    }
+
+    @Test(
+        "A load is broken off once more bytes have come than may, also if they came before it was known which load it is"
+    )
+    func brokenOff() async {
+        for comesFirst in [false, true] {
+            let received = ReceivedBytes(after: 10, atMost: 100)
+            let load = Task { while !Task.isCancelled { await Task.yield() } }
+            if comesFirst { received.note(111) }
+            received.cancelBeyondLimit(load)
+            received.note(110)
+            #expect(load.isCancelled == comesFirst)
+            received.note(111)
+            #expect(load.isCancelled)
+            await load.value
+        }
+    }
+
+    @Test("Where nobody is there any more to fetch through, nothing is spent")
+    func gone() async throws {
+        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
+        let fixture = try ManagerFixture(transport)
+        func start() -> PredictivePrefetcher {
+            let other = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader)
+            return other.startPredicting(configuration { $0.budget = PrefetchBudget(inTotal: .init(objects: 6)) })
+        }
+        let predictive = start()
+        predictive.announce(["a", "b", "c", "d", "e"].map { resource($0) })
+        for _ in 0..<3 {
+            fixture.clock.advance(by: 1)
+            _ = try await fixture.manager.image(for: resource("a"))
+            await predictive.settle()
+        }
+        await predictive.save()
+        let file = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        #expect(started(transport) == ["a"])
+        #expect(await predictive.statistics.begun == 1)
+        var spending = PrefetchSpending(PrefetchBudget(inTotal: .init(objects: 6)))
+        if let account = file.read() { spending.resume(account, at: fixture.clock.now) }
+        #expect(spending.objectsLeft == 6)
+    }
+
+    @Test("How the device is, is known to the next that starts, after a stop, too", arguments: [false, true])
+    func conditions(stops: Bool) async throws {
+        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
+        let fixture = try ManagerFixture(transport)
+        fixture.manager.startPredicting(configuration()).conditions = [.lowDataMode]
+        if stops { fixture.manager.stopPredicting() }
+        let second = fixture.manager.startPredicting(configuration())
+        second.announce(["a", "b", "c"].map { resource($0) })
+        _ = try await fixture.manager.image(for: resource("a"))
+        await second.settle()
+        #expect(second.conditions == [.lowDataMode] && started(transport) == ["a"])
+        second.conditions = []
+        _ = try await fixture.manager.image(for: resource("a"))
+        await second.settle()
+        #expect(started(transport) == ["a", "b", "c"])
+    }
+
+    @Test("Without keeping them, accesses that were kept before are gone though nothing happens")
+    func removed() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
+        let first = fixture.manager.startPredicting(configuration())
+        _ = try await fixture.manager.image(for: resource("a"))
+        await first.settle()
+        fixture.manager.stopPredicting()
+        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        await waitUntil { FileManager.default.fileExists(atPath: file.url.path) }
+        let second = fixture.manager.startPredicting(configuration { $0.keepsAccesses = false })
+        await waitUntil { !FileManager.default.fileExists(atPath: file.url.path) }
+        #expect(await second.statistics.accesses == 0)
+    }
+
+    @Test("Accesses stay forgotten where the disk is cleared while predicting is stopped")
+    func cleared() async throws {
+        for round in 0..<200 {
+            let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
+            let first = fixture.manager.startPredicting(configuration())
+            _ = try await fixture.manager.image(for: resource("a"))
+            await first.settle()
+            let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+            async let clear: Void = fixture.cache.clearDiskCache()
+            for _ in 0..<(round % 20) { await Task.yield() }
+            fixture.manager.stopPredicting()
+            await clear
+            // It waits for the one that was stopped.
+            _ = await fixture.manager.startPredicting(configuration()).metrics
+            guard FileManager.default.fileExists(atPath: file.url.path) else { continue }
+            Issue.record("round \(round)")
+            return
+        }
+    }
+
+    @Test("What is left of a plan is fetched in the name of whom it was made for, though another has asked since")
+    func user() async throws {
+        let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
+        let (gates, gate) = AsyncStream.makeStream(of: Void.self)
+        let host = PrefetchHost(
+            heldKey: { _, _, _ in nil }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
+            reconsider: { _, _ in }, fileName: { _ in nil }, folder: { nil }, now: { 0 },
+            fetch: { resource, _ in
+                fetched.yield("\(resource.cacheKey) for \(resource.user ?? "nobody")")
+                for await _ in gates { break }
+                return .loaded(bytes: 1, cost: 1)
+            })
+        let inbox = EventInbox()
+        let template = LoadTemplate(nil, defaults: ImageOptions())
+        let prefetcher = LivePrefetcher(
+            configuration { $0.budget = .unlimited }, host, inbox, usual: template, after: nil)
+        inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, template, time: 0))
+        func access(by user: String) async {
+            inbox.put(
+                .accessed(
+                    RecordedAccess(time: 0, key: "a", cost: 1, categories: [], user: user, outcome: .memory)))
+            await prefetcher.processEvents()
+        }
+        await access(by: "u")
+        await prefetcher.plan()
+        await access(by: "v")
+        var names: [String] = []
+        for await name in fetches {
+            names.append(name)
+            gate.yield()
+            if names.count == 2 { break }
+        }
+        #expect(names == ["b for u", "c for u"])
+    }
+
+    private struct Numbered: ImageProcessor {
+        let identifier: String
+        func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap { throw CancellationError() }
+    }
+
+    @Test("Of however many processors there are, it is told of so many how their images are loaded")
+    func processors() {
+        let inbox = EventInbox()
+        for number in 0..<EventInbox.mostProcessors + 9 {
+            var options = ImageOptions()
+            options.processor = Numbered(identifier: "\(number)")
+            for _ in 0..<2 { inbox.want(resource("a"), options, defaults: ImageOptions()) }
+        }
+        let told = inbox.take().events.count { if case .template = $0 { true } else { false } }
+        #expect(told == EventInbox.mostProcessors)
+    }
+
+    @Test("What is kept beside the images is for their owner alone")
+    func readable() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
+        let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
+        let attributes = try FileManager.default.attributesOfItem(atPath: hidden.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    }
+}
