@@ -1,9 +1,9 @@
 @testable import HalcyonViews
 
-/// What a view's display should be, as facts; the actions of an event are the differences between the facts before and
-/// after it.
+/// The expected display of a view as facts. The actions of an event are the differences between the facts before
+/// and after it.
 ///
-/// It shares no step with ``DisplayState``: that one lists the actions of each event, this one only says what holds
+/// It shares no code with ``DisplayState``, which lists the actions of each event; the model states only the facts
 /// afterwards.
 struct DisplayModel: Hashable {
     typealias State = DisplayState<Int>
@@ -77,7 +77,7 @@ struct DisplayModel: Hashable {
         }
     }
 
-    /// Chooses the load: that of before if it is for the same image, else the next one.
+    /// Chooses the load: the current one if it is for the same image, else the next one.
     private mutating func chooseLoad(_ before: Self) {
         load = wantsLoad ? (before.request?.key == request?.key ? before.load : nil) : nil
         guard wantsLoad, load == nil else { return }

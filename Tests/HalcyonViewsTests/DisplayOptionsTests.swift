@@ -7,21 +7,21 @@ import Testing
 @testable import HalcyonViews
 
 @MainActor
-@Suite("What a view shows", .timeLimit(.minutes(20)))
+@Suite("Options of a view's display", .timeLimit(.minutes(20)))
 struct DisplayOptionsTests {
     private let results = Results()
 
     private func resource(_ name: String) -> Resource { Resource(held(name)) }
 
-    @Test("the current image stays on request; a failure shows its image, or leaves what is there")
-    func keepsCurrentImage() async throws {
+    @Test("The current image stays on request; a failure shows its image or leaves the current one")
+    func currentImageStaysOnRequest() async throws {
         let (fixture, first, grey, broken) = (
             try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0), try NumberedPicture(9)
         )
         await fixture.remember("a", first)
         let view = RecordingView(fixture.manager)
         var options = DisplayOptions { $0.keepsCurrentImage = true }
-        // There is none yet: the placeholder is shown.
+        // There is no current image yet, so the placeholder is shown.
         view.images.setImage(with: resource("x"), placeholder: .picture(grey.picture), options: options)
         #expect(view.shown == [.picture(grey.picture)])
         view.images.setImage(with: resource("a"))
@@ -38,8 +38,8 @@ struct DisplayOptionsTests {
         #expect(results.words.last == "c failed" && view.picture == broken.picture && view.shown.count == 3)
     }
 
-    @Test("a custom placeholder is added once and removed once; a custom transition shows the picture itself")
-    func custom() async throws {
+    @Test("A custom placeholder is added and removed once; a custom transition shows the picture")
+    func customPlaceholderIsAddedAndRemovedOnce() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let (view, placeholder) = (RecordingView(fixture.manager), RecordingPlaceholder())
         var transitions = 0
@@ -58,8 +58,8 @@ struct DisplayOptionsTests {
         #expect(view.shown == [.nothing, .faded(sample.picture)])
     }
 
-    @Test("pictures are decoded at the view's size in pixels, and each size is cached by itself")
-    func downsampling() async throws {
+    @Test("Pictures are decoded at the view's size in pixels, and each size is cached separately")
+    func picturesAreDecodedAtViewSize() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1, width: 64, height: 48))
         let (small, large) = (RecordingView(fixture.manager), RecordingView(fixture.manager))
         small.displaySize = DisplaySize(width: 8, height: 5.5, scale: 2)
@@ -76,7 +76,7 @@ struct DisplayOptionsTests {
         #expect(large.picture?.size == PixelSize(width: 40, height: 30))
         #expect(fixture.transport.calls == [.start("a")])
         #expect(small.images.setImage(with: resource("a"), options: options))
-        // No size yet, or none that is known: full size.
+        // Without a known size the picture has its full size.
         small.displaySize = DisplaySize(width: 0, height: 0)
         #expect(!small.images.setImage(with: resource("a"), options: options, completion: results.note("full")))
         await fixture.transport.answer("a", sample.file)
@@ -87,8 +87,8 @@ struct DisplayOptionsTests {
             fixed.loadOptions(for: nil, defaultProcessor: nil)?.processor?.identifier == "halcyon.downsample(15x11)")
     }
 
-    @Test("a size that is not known, empty, negative or not a number has no pixels")
-    func sizes() {
+    @Test("A size that is empty, negative, infinite or not a number has no pixels")
+    func invalidSizeHasNoPixels() {
         #expect(DisplaySize(width: 100, height: 50, scale: 3).pixels == PixelSize(width: 300, height: 150))
         for (width, height, scale) in [
             (0.0, 1.0, 1.0), (1, -1, 1), (1, 1, 0), (.nan, 1, 1), (1, .infinity, 1), (1, 1, 2e6),
@@ -97,8 +97,8 @@ struct DisplayOptionsTests {
         }
     }
 
-    @Test("a completion, and a view that is drawn, may set the next image")
-    func reentrant() async throws {
+    @Test("A completion, and a display call, may set the next image")
+    func completionMaySetNextImage() async throws {
         let (fixture, a, b) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(2))
         await fixture.remember("a", a)
         await fixture.remember("b", b)
@@ -107,7 +107,7 @@ struct DisplayOptionsTests {
             view.images.setImage(with: resource("b"), completion: results.note("b"))
         }
         #expect(view.picture == b.picture && results.words == ["b shown"])
-        // From within `display`: it follows when the actions of the first request are done.
+        // A request from within `display` follows after the actions of the first request.
         let second = RecordingView(fixture.manager)
         second.onDisplay = { [weak second] in
             second?.onDisplay = nil
@@ -117,8 +117,8 @@ struct DisplayOptionsTests {
         #expect(results.words == ["b shown", "outer shown", "nested shown"] && second.picture == b.picture)
     }
 
-    @Test("a binding that outlives its view completes with the view's end, and loads nothing more")
-    func outlived() async throws {
+    @Test("A binding that outlives its view completes its requests and loads nothing more")
+    func bindingWithoutViewLoadsNothing() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         var view: RecordingView? = RecordingView(fixture.manager)
         let binding = try #require(view?.images)
@@ -133,8 +133,8 @@ struct DisplayOptionsTests {
         #expect(results.words == ["a gone", "b gone"] && fixture.transport.calls.count { $0 == .start("b") } == 0)
     }
 
-    @Test("neither a view that loads nor one that has loaded keeps itself, its binding or its indicator")
-    func released() async throws {
+    @Test("A view that loads or has loaded does not retain itself, its binding or its indicator")
+    func viewIsNotRetained() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         for isLoaded in [false, true] {
             weak var weakView: RecordingView?
@@ -158,8 +158,8 @@ struct DisplayOptionsTests {
         }
     }
 
-    @Test("errors say in one sentence what is wrong")
-    func sentences() {
+    @Test("Each error has its own sentence")
+    func errorsHaveDescriptions() {
         let errors: [DisplayError] = [
             .superseded, .cancelled, .viewGone, .noResource, .loadFailed(ManagerError.notCached(key: "a")),
         ]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonViews
 
-@Suite("Display of a view: against a model", .timeLimit(.minutes(20)))
+@Suite("Display of a view: compared with a model", .timeLimit(.minutes(20)))
 struct DisplayStateTests {
     private typealias State = DisplayState<Int>
     /// A template of an event. Requests get the number of the event; loads are named by their distance from the last
@@ -37,7 +37,7 @@ struct DisplayStateTests {
         .loading(fromLast: 0) { .failed($0) }, .loading(fromLast: 1) { .failed($0) },
     ]
 
-    /// The machine and its model after some events, with what the next events are numbered by.
+    /// The state and its model after some events, and the number of loads for the next events.
     private struct Node: Hashable {
         var state = State()
         var model = DisplayModel()
@@ -65,10 +65,9 @@ struct DisplayStateTests {
         }
     }
 
-    /// Sequences that lead to the same machine and the same model have the same continuations, which are followed
-    /// once.
-    @Test("every sequence of up to seven events: each has the actions of the model")
-    func exhaustive() {
+    /// Sequences that lead to the same state and model have the same continuations, which are followed once.
+    @Test("All sequences of up to seven events have the model's actions")
+    func allShortSequencesFollowModel() {
         let length = SoakLength.isLong ? 12 : 7
         var nodes: [Node: UInt64] = [Node(): 1]
         var total: UInt64 = 0
@@ -88,15 +87,15 @@ struct DisplayStateTests {
             }
             nodes = next
         }
-        // All sequences were counted: 18 + 18² + … of them.
+        // There are 18 + 18² + … sequences.
         let count = UInt64(Self.alphabet.count)
         var (sum, power): (UInt64, UInt64) = (0, 1)
         for _ in 1...length { (sum, power) = (sum + power * count, power * count) }
         #expect(total == sum)
     }
 
-    @Test("random events: one completion for each request, starts and stops in pairs, no load without an end")
-    func invariants() {
+    @Test("After random events each request completed once, and starts and stops are paired")
+    func randomEventsKeepInvariants() {
         var random = SplitMix64(seed: 11)
         for _ in 0..<400 {
             var (node, screen) = (Node(), PlainScreen())
@@ -112,8 +111,8 @@ struct DisplayStateTests {
         }
     }
 
-    @Test("a request that is replaced is superseded, and the image of the old load is not shown")
-    func superseded() {
+    @Test("A replaced request is superseded, and its image is not shown")
+    func replacedRequestIsSuperseded() {
         var state = State()
         #expect(state.handle(.set(.init(id: 1, key: 1))) == [.showPlaceholder(1), .startIndicator, .load(1, 1)])
         #expect(
@@ -125,8 +124,8 @@ struct DisplayStateTests {
                 == [.show(2, withTransition: true), .stopIndicator, .complete(2, .shown)])
     }
 
-    @Test("the same image again keeps its load; a view that disappears suspends it and appears with a new one")
-    func sameImage() {
+    @Test("Setting the same image keeps its load; a view that disappears suspends it")
+    func sameImageKeepsItsLoad() {
         var state = State()
         var request = State.Request(id: 1, key: 7)
         request.whenDisappearing = .cancels
@@ -140,7 +139,7 @@ struct DisplayStateTests {
     }
 }
 
-/// Performs actions in the plainest way, and counts.
+/// Performs actions and counts requests and completions.
 private struct PlainScreen {
     typealias State = DisplayState<Int>
     private(set) var requested: [Int: Int] = [:]
@@ -178,7 +177,7 @@ private struct PlainScreen {
             case .complete(let id, _): completed[id, default: 0] += 1
             }
         }
-        // The indicator is on while a load runs, and at no other time.
+        // The indicator is on exactly while a load runs.
         #expect(isIndicating == !runningLoads.isEmpty)
     }
 

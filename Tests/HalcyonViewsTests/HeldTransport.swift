@@ -4,8 +4,7 @@ import Synchronization
 
 @testable import HalcyonNetworking
 
-/// A transport that holds each answer until a test gives it, and records what it is asked for by the last component of
-/// the URL.
+/// A transport that holds each answer until a test gives it, and records its calls by the last component of the URL.
 final class HeldTransport: Transport {
     enum Call: Equatable {
         case start(String)

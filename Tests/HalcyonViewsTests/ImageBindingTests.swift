@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonViews
 
 @MainActor
-@Suite("A view and its image", .timeLimit(.minutes(20)))
+@Suite("Binding of a view and its image", .timeLimit(.minutes(20)))
 struct ImageBindingTests {
     private let results = Results()
     private let indicator = RecordingIndicator()
@@ -20,8 +20,8 @@ struct ImageBindingTests {
         return view
     }
 
-    @Test("the placeholder first, then the picture, with progress and one completion; a loaded picture fades in")
-    func shown() async throws {
+    @Test("The placeholder is followed by the picture, with progress, one completion and a transition")
+    func placeholderIsFollowedByPicture() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let view = view(fixture)
         var received: [Int] = []
@@ -40,8 +40,8 @@ struct ImageBindingTests {
         #expect(indicator.calls.count == received.count + 2)
     }
 
-    @Test("an image in memory is shown before the call returns, without placeholder, indicator or transition")
-    func inMemory() async throws {
+    @Test("An image in memory is shown before the call returns, without placeholder, indicator or transition")
+    func imageInMemoryIsShownAtOnce() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         await fixture.remember("a", sample)
         let view = view(fixture)
@@ -53,8 +53,8 @@ struct ImageBindingTests {
         #expect(view.shown.last == .faded(sample.picture) && fixture.transport.calls.isEmpty)
     }
 
-    @Test("reused: A is replaced by B and says superseded at once; its transfer is cancelled and B stays")
-    func reused() async throws {
+    @Test("A replaced image is superseded at once and its transfer cancelled; the new one is shown")
+    func replacedImageIsSupersededAndCancelled() async throws {
         let (fixture, b) = (try ViewFixture(), try NumberedPicture(2))
         let view = view(fixture)
         view.images.setImage(with: resource("a"), completion: results.note("a"))
@@ -70,8 +70,8 @@ struct ImageBindingTests {
     }
 
     /// The image of A has been decoded and waits for the main actor when B is set.
-    @Test("reused: an image of A that arrives while B is being set is not shown")
-    func lateArrival() async throws {
+    @Test("An image that arrives after its request was replaced is not shown")
+    func lateImageOfReplacedRequestIsNotShown() async throws {
         let (fixture, a, b) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(2))
         let (view, other) = (view(fixture), RecordingView(fixture.manager))
         view.images.setImage(with: resource("a"), completion: results.note("a"))
@@ -93,8 +93,8 @@ struct ImageBindingTests {
         return fixture.downloader.waiterCount == 0
     }
 
-    @Test("the indicator stops exactly once: after success, failure, cancellation, clearing, replacement and release")
-    func indicatorStops() async throws {
+    @Test("The indicator stops once after success, failure, cancellation, clearing, replacement and release")
+    func indicatorStopsOncePerRequest() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         var view: RecordingView? = view(fixture)
         func isBalanced(_ count: Int) -> Bool { indicator.starts == count && indicator.stops == count }
@@ -120,8 +120,8 @@ struct ImageBindingTests {
         #expect(isBalanced(5) && results.words.count == 6)
     }
 
-    @Test("a view that is released closes its transfer, and its completion says that it is gone")
-    func released() async throws {
+    @Test("Releasing a view cancels its transfer and completes its request")
+    func releasedViewCancelsTransfer() async throws {
         let fixture = try ViewFixture()
         var view: RecordingView? = view(fixture)
         view?.images.setImage(with: resource("a"), completion: results.note("a"))
@@ -133,8 +133,8 @@ struct ImageBindingTests {
         #expect(fixture.downloader.waiterCount == 0)
     }
 
-    @Test("a view that is released closes its socket, as a server sees it")
-    func closesSocket() async throws {
+    @Test("Releasing a view closes its connection to the server")
+    func releasedViewClosesSocket() async throws {
         let closed = AsyncStream<Bool>.makeStream()
         let server = try HostileServer { visit in
             visit.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\npart")
@@ -149,8 +149,8 @@ struct ImageBindingTests {
         #expect(await iterator.next() == true)
     }
 
-    @Test("36 views of one URL: one request to the server, 36 pictures")
-    func shared() async throws {
+    @Test("Thirty-six views of one URL cause one request and show the picture")
+    func viewsOfOneURLShareOneRequest() async throws {
         let sample = try NumberedPicture(3)
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
@@ -170,8 +170,8 @@ struct ImageBindingTests {
         #expect(server.visits.count == 1)
     }
 
-    @Test("the same image again keeps its load: one transfer, which is not cancelled")
-    func sameImage() async throws {
+    @Test("Setting the same image again keeps its one transfer")
+    func sameImageKeepsOneTransfer() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let view = view(fixture)
         for number in 1...3 {
@@ -185,8 +185,8 @@ struct ImageBindingTests {
         #expect(indicator.starts == 1 && indicator.stops == 1)
     }
 
-    @Test("100 rows in ten cells: the 90 that have scrolled by are cancelled, the last ten are shown, each its own")
-    func scrolled() async throws {
+    @Test("With 100 rows in ten cells, 90 are cancelled and the last ten shown")
+    func scrolledRowsAreCancelled() async throws {
         let fixture = try ViewFixture()
         let samples = try (0..<100).map { try NumberedPicture($0) }
         let views = (0..<10).map { _ in RecordingView(fixture.manager) }
@@ -201,13 +201,13 @@ struct ImageBindingTests {
         for (row, view) in zip(90..<100, views) {
             #expect(view.picture == samples[row].picture && view.shown.filter { $0 != .nothing }.count == 1)
         }
-        // What was started of the 90 was cancelled; the ten were not.
+        // The started loads of the 90 were cancelled, those of the ten were not.
         #expect(fixture.transport.starts - fixture.transport.cancels == 10)
         #expect((90..<100).allSatisfy { !fixture.transport.calls.contains(.cancel("\($0)")) })
     }
 
-    @Test("not visible: the priority is lowered and raised again, or the load is cancelled and starts anew")
-    func disappears() async throws {
+    @Test("A view that disappears lowers the priority or cancels its load; appearing restores it")
+    func disappearingLowersPriorityOrCancels() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         let view = view(fixture)
         view.images.setImage(with: resource("a"), completion: results.note("a"))

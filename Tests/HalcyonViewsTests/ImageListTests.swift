@@ -17,10 +17,8 @@ struct ImageListTests {
         ImageList(manager: fixture.manager) { row in row < 0 ? nil : Resource(held("\(row)")) }
     }
 
-    @Test(
-        "rows are prefetched once, at a low priority; a cell joins and raises it; the prefetched image is shown at once"
-    )
-    func prefetch() async throws {
+    @Test("Rows are prefetched once at a low priority; a cell joins and raises its row's prefetch")
+    func cellJoinsPrefetchOfItsRow() async throws {
         let fixture = try ViewFixture()
         let (list, view) = (list(fixture), RecordingView(fixture.manager))
         list.prefetch([1, 2, -1])
@@ -37,8 +35,8 @@ struct ImageListTests {
         #expect(view.picture == (try NumberedPicture(1)).picture)
     }
 
-    @Test("a prefetch that is cancelled closes its transfer, unless a cell waits for it")
-    func cancelPrefetching() async throws {
+    @Test("Cancelling a prefetch cancels its transfer unless a cell waits for it")
+    func cancelledPrefetchKeepsCellsTransfer() async throws {
         let fixture = try ViewFixture()
         let (list, view) = (list(fixture), RecordingView(fixture.manager))
         list.prefetch(1...2)
@@ -59,8 +57,8 @@ struct ImageListTests {
         #expect(fixture.transport.waiting.isEmpty)
     }
 
-    @Test("the end of a row that its cell no longer shows is ignored; that of its own row lowers the priority")
-    func reused() async throws {
+    @Test("The end of a row its cell no longer shows is ignored; its own row's end lowers the priority")
+    func endOfReusedCellsRowIsIgnored() async throws {
         let fixture = try ViewFixture()
         let (list, view) = (list(fixture), RecordingView(fixture.manager))
         list.willDisplay(1, in: view.images)
@@ -83,8 +81,8 @@ struct ImageListTests {
             ])
     }
 
-    @Test("a list keeps neither its cells nor itself; one that is released lets its prefetches end")
-    func listReleased() async throws {
+    @Test("A list retains neither its cells nor itself; released, it lets its prefetches end")
+    func releasedListLetsPrefetchesEnd() async throws {
         let fixture = try ViewFixture()
         weak var weakList: ImageList<Int>?
         weak var weakView: RecordingView?
@@ -105,8 +103,8 @@ struct ImageListTests {
         #expect(fixture.transport.cancels == 0)
     }
 
-    @Test("what reads a binder is told of each change: loading, progress, picture, error")
-    func observed() async throws {
+    @Test("A binder's observers are notified of loading, progress, picture and error")
+    func binderNotifiesObservers() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let binder = ImageBinder(manager: fixture.manager)
         let changes = Counter()
@@ -144,8 +142,8 @@ struct ImageListTests {
         #expect(binder.picture == nil)
     }
 
-    @Test("a binder that is released cancels its load; in memory, its picture is there at once")
-    func binderReleased() async throws {
+    @Test("Releasing a binder cancels its load; an image in memory is shown at once")
+    func releasedBinderCancelsLoad() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))
         weak var weakBinder: ImageBinder?
         var binder: ImageBinder? = ImageBinder(manager: fixture.manager)
@@ -168,8 +166,8 @@ struct ImageListTests {
         #expect(results.words == ["a gone", "b cancelled"])
     }
 
-    @Test("a context is what its steps say, in any order, and a copy is not changed by later steps")
-    func context() async throws {
+    @Test("A context collects its steps in any order, and later steps do not change a copy")
+    func contextCollectsItsSteps() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let base = ImageContext.url(held("a")).categories(["c"]).user("u")
         let context = base.placeholder(grey.picture).failureImage(sample.picture).fade(.seconds(1)).forceTransition()

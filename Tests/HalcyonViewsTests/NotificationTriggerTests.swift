@@ -7,13 +7,13 @@ import Testing
 @testable import HalcyonCache
 @testable import HalcyonViews
 
-@Suite("Notifications as triggers of a cache", .timeLimit(.minutes(20)))
+@Suite("Notifications as cache triggers", .timeLimit(.minutes(20)))
 struct NotificationTriggerTests {
     private static let warning = Notification.Name("test.memoryWarning")
     private static let background = Notification.Name("test.background")
     private static let termination = Notification.Name("test.termination")
 
-    /// What a subscriber received and what was asked of the system, in order.
+    /// The events of a subscriber and the calls to the system, in order.
     private final class Log: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -32,8 +32,8 @@ struct NotificationTriggerTests {
         }
     }
 
-    @Test("a warning, the background and the end of an app are reported until the subscription ends")
-    func reported() {
+    @Test("Warning, background and termination are reported until the subscription is cancelled")
+    func notificationsAreReportedUntilCancelled() {
         let (center, log) = (NotificationCenter(), Log())
         let subscription = trigger(center, log).subscribe { event in
             switch event {
@@ -55,8 +55,8 @@ struct NotificationTriggerTests {
         #expect(log.all.count == 5)
     }
 
-    @Test("the thread that posts the end of an app waits for the disks")
-    func waits() async {
+    @Test("The thread that posts the termination waits for the disks")
+    func terminationWaitsForDisks() async {
         let (center, log) = (NotificationCenter(), Log())
         let subscription = trigger(center, log).subscribe { event in
             guard case .enterBackground(let done) = event else { return }
@@ -76,8 +76,8 @@ struct NotificationTriggerTests {
         subscription.cancel()
     }
 
-    @Test("a limit of zero does not wait")
-    func limit() {
+    @Test("A termination limit of zero does not wait")
+    func zeroLimitDoesNotWait() {
         let center = NotificationCenter()
         let trigger = NotificationTrigger(center: center, terminations: [Self.termination], terminationLimit: .zero)
         let subscription = trigger.subscribe { _ in }
@@ -85,8 +85,8 @@ struct NotificationTriggerTests {
         subscription.cancel()
     }
 
-    @Test("a cache empties its memory at a warning and asks for time in the background once")
-    func cache() async throws {
+    @Test("A cache empties its memory on a warning and requests background time once")
+    func warningEmptiesMemory() async throws {
         let (center, log) = (NotificationCenter(), Log())
         let folder = try TemporaryFolder()
         let cache = ImageCache<Bitmap>(

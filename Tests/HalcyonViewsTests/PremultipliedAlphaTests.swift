@@ -2,12 +2,12 @@ import Testing
 
 @testable import HalcyonViews
 
-@Suite("Alpha as Core Graphics draws it", .timeLimit(.minutes(20)))
+@Suite("Premultiplied alpha of Core Graphics", .timeLimit(.minutes(20)))
 struct PremultipliedAlphaTests {
     /// A level that was premultiplied with an alpha, rounded, comes back within the step of that alpha: 255 / (2 ×
     /// alpha), rounded.
-    @Test("every level under every alpha comes back as near as premultiplied bytes can hold it")
-    func everyLevel() {
+    @Test("Every level under every alpha is restored as closely as premultiplied bytes allow")
+    func everyLevelIsRestored() {
         var failures = 0
         for alpha in 1...255 {
             for level in 0...255 {
@@ -25,8 +25,8 @@ struct PremultipliedAlphaTests {
         #expect(failures == 0)
     }
 
-    @Test("pixels without alpha have no colour, opaque ones are unchanged, and values above the alpha are limited")
-    func edges() {
+    @Test("Transparent pixels have no colour, opaque ones are unchanged, and levels above alpha are limited")
+    func edgeValuesAreLimited() {
         #expect(PremultipliedAlpha.straight([]) == [])
         #expect(PremultipliedAlpha.straight([9, 8, 7, 0, 9, 8, 7, 255]) == [0, 0, 0, 0, 9, 8, 7, 255])
         #expect(PremultipliedAlpha.straight([200, 100, 50, 100]) == [255, 255, 128, 100])

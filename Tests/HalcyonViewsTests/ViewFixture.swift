@@ -5,7 +5,7 @@ import HalcyonTestSupport
 @testable import HalcyonCache
 @testable import HalcyonNetworking
 
-/// A manager over a folder of its own and a transport.
+/// A manager over a temporary folder and a transport.
 struct ViewFixture {
     let folder: TemporaryFolder
     let transport: HeldTransport
@@ -15,7 +15,7 @@ struct ViewFixture {
 
     init() throws { try self.init(over: nil) }
 
-    /// - Parameter transport: in place of the one that holds its answers.
+    /// - Parameter transport: A transport in place of the held one.
     init(over other: (any Transport)?) throws {
         folder = try TemporaryFolder()
         transport = HeldTransport()
@@ -42,7 +42,7 @@ struct ViewFixture {
     }
 }
 
-/// A picture of one colour, which a number decides, and its file.
+/// A picture in the colour of a number, and its file.
 struct NumberedPicture: Equatable {
     let picture: Bitmap
     let file: Data

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: what others do to its files while it runs", .timeLimit(.minutes(20)))
+@Suite("Disk storage: files damaged by other processes while it runs", .timeLimit(.minutes(20)))
 struct DamageTests {
     let fixture: DiskFixture
 
@@ -30,8 +30,8 @@ struct DamageTests {
         }
     }
 
-    @Test("An index that is damaged while it is open costs no value, and is written anew", arguments: Damage.allCases)
-    func damagedIndex(damage: Damage) throws {
+    @Test("An index that is damaged while it is open loses no value and is rebuilt", arguments: Damage.allCases)
+    func damagedIndexLosesNoValue(damage: Damage) throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         let folder = try #require(disk?.directoryURL.path) + "/.halcyon"
         let context = AccessContext(categories: ["k"])
@@ -55,8 +55,8 @@ struct DamageTests {
         try fixture.expectAgreement(try #require(disk))
     }
 
-    @Test("A file in the place of the folder, or of the one within: errors, and service resumes when it is gone")
-    func fileInPlace() throws {
+    @Test("A file in place of the folder or its hidden folder is an error until it is removed")
+    func fileInPlaceOfFolderIsAnError() throws {
         let disk = try fixture.open()
         let folder = disk.directoryURL.path
         for path in [folder, folder + "/.halcyon"] {
@@ -75,8 +75,8 @@ struct DamageTests {
         }
     }
 
-    @Test("A folder that could not be listed at the start is listed by the next cleaning")
-    func lateListing() throws {
+    @Test("A folder whose first listing failed is listed by the next cleaning")
+    func nextCleaningListsUnlistedFolder() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(4_096), forKey: key)

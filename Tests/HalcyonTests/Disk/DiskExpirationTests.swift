@@ -10,15 +10,15 @@ struct DiskExpirationTests {
 
     init() throws { fixture = try DiskFixture() }
 
-    @Test("row 8: a reader does not wait for the extension, which the file has after the next flush")
-    func extending() throws {
+    @Test("A reader does not wait for the extension of an expiration, which the next flush writes")
+    func readerDoesNotWaitForExtension() throws {
         let disk = try fixture.open { $0.expiration = .seconds(100) }
         try disk.store(value: bytes(10), forKey: "a")
         let stored = disk.files.folder.status(disk.cacheFileURL(forKey: "a").lastPathComponent)
         #expect(stored?.expires == fixture.clock.now + 100_000_000)
         fixture.clock.advance(by: 60)
         let read = fixture.clock.now
-        // Whoever extends a file must have this lock: a reader has not.
+        // An extension needs this lock, and the reader does not wait for it.
         let found = try disk.files.mutation.withLock { _ in try disk.value(forKey: "a") }
         #expect(found == bytes(10))
         disk.flush()
@@ -34,8 +34,8 @@ struct DiskExpirationTests {
         #expect(fixture.left.all.map(\.reason) == [.expired])
     }
 
-    @Test("row 10: storing what has expired already changes nothing")
-    func expiredStore() throws {
+    @Test("Storing an expired value changes nothing")
+    func expiredStoreChangesNothing() throws {
         let disk = try fixture.open()
         try disk.store(value: bytes(1), forKey: "a")
         #expect(try !disk.store(value: bytes(2), forKey: "a", expiration: .expired))
@@ -44,8 +44,8 @@ struct DiskExpirationTests {
         #expect(disk.count == 1)
     }
 
-    @Test("row 14: the modification time is the expiration and the access time the last access, also across restarts")
-    func times() throws {
+    @Test("The file's times hold its expiration and last access, also over a restart")
+    func fileTimesHoldExpirationAndAccess() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "a", expiration: .seconds(50))
         try disk?.store(value: bytes(10), forKey: "b", expiration: .never)
@@ -66,8 +66,8 @@ struct DiskExpirationTests {
         #expect(try disk?.value(forKey: "b") != nil)
     }
 
-    @Test("row 16: a week after the last access by default")
-    func week() throws {
+    @Test("By default a value expires a week after its last access")
+    func valuesExpireAWeekAfterAccess() throws {
         let disk = try fixture.open()
         try disk.store(value: bytes(10), forKey: "a")
         fixture.clock.advance(by: 7 * 86_400 - 1)

@@ -12,9 +12,9 @@ struct DiskFaultTests {
     init() throws { fixture = try DiskFixture() }
 
     @Test(
-        "A step that fails is an error or a miss, never wrong bytes, and the service resumes",
+        "A failing step is an error or a miss, never wrong bytes, and later operations succeed",
         arguments: [DiskStep.opening, .writing, .renaming], [ENOSPC, EIO, EROFS])
-    func failingStep(step: DiskStep, code: Int32) throws {
+    func failingStepIsErrorOrMiss(step: DiskStep, code: Int32) throws {
         let isFull = Mutex(false)
         let disk = try fixture.open(onStep: { passed in
             if passed == step && isFull.withLock({ $0 }) { throw SystemError(code: code) }
@@ -33,8 +33,8 @@ struct DiskFaultTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("An index that cannot be written costs nothing but what only it knew")
-    func failingIndex() throws {
+    @Test("An index that cannot be written loses no value")
+    func unwritableIndexLosesNoValue() throws {
         var disk: DiskStorage<Data>? = try fixture.open(onStep: {
             if $0 == .indexing { throw SystemError(code: ENOSPC) }
         })
@@ -46,8 +46,8 @@ struct DiskFaultTests {
         try fixture.expectAgreement(try #require(disk))
     }
 
-    @Test("A file replaced by a directory is an error for its key and no trouble for others")
-    func directoryInPlace() throws {
+    @Test("A directory in place of a file is an error for its key only")
+    func directoryInPlaceOfFileAffectsOneKey() throws {
         let disk = try fixture.open()
         for key in ["a", "b"] { try disk.store(value: bytes(10), forKey: key) }
         let url = disk.cacheFileURL(forKey: "a")
@@ -62,8 +62,8 @@ struct DiskFaultTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("row 31: a file that cannot be deleted does not keep the others from going")
-    func undeletable() throws {
+    @Test("A file that cannot be deleted does not stop the removal of others")
+    func undeletableFileDoesNotStopCleaning() throws {
         let disk = try fixture.open { $0.expiration = .seconds(10) }
         for key in ["a", "b", "c"] { try disk.store(value: bytes(10), forKey: key) }
         let url = disk.cacheFileURL(forKey: "b")
@@ -75,8 +75,8 @@ struct DiskFaultTests {
         #expect(disk.totalSize == 0)
     }
 
-    @Test("A path on which a file lies is refused in one sentence")
-    func fileInTheWay() throws {
+    @Test("A file at the path of the folder is refused with a sentence")
+    func fileAtFolderPathIsRefused() throws {
         _ = try fixture.folder.file("halcyon.cache.test", "in the way")
         let error = #expect(throws: CacheError.self) { try fixture.open() }
         #expect(error?.description.contains("cannot be used as the directory of a cache") == true)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonCache
 
-/// A folder of its own with a disk storage in it, which can be closed and opened again.
+/// A temporary folder with a disk storage, which can be closed and opened again.
 final class DiskFixture {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -32,21 +32,21 @@ final class DiskFixture {
             flushDelay: flushDelay, onStep: onStep, beforeListing: beforeListing, onRemoval: left.note)
     }
 
-    /// Closes a storage, and returns when its work in the background has ended, too.
+    /// Closes a storage and waits until its background work has ended.
     func close(_ disk: inout DiskStorage<Data>?) throws {
         let url = disk?.directoryURL
         disk = nil
         if let url { _ = try DirectoryLock(url, patience: .seconds(60)) }
     }
 
-    /// The names of the files and what they take, as `stat` says.
+    /// Returns the names of the files and their sizes on disk by `stat`.
     func files() throws -> [String: Int] {
         let path = folder.path + "/halcyon.cache.test"
         var found: [String: Int] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: path) where !name.hasPrefix(".") {
             var status = stat()
             if stat("\(path)/\(name)", &status) != 0 {
-                // It may go between the listing and this.
+                // The file may be removed after the listing.
                 try #require(errno == ENOENT)
                 continue
             }
@@ -55,7 +55,7 @@ final class DiskFixture {
         return found
     }
 
-    /// The entries and the files agree, to the byte.
+    /// Checks that the entries and the files agree to the byte.
     func expectAgreement(_ disk: DiskStorage<Data>, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let found = try files()
         disk.files.waitUntilListed()
@@ -71,9 +71,10 @@ final class DiskFixture {
     }
 }
 
-/// Files and entries agree in number and size, no part is left, and every value of the keys `key-0` and up is whole.
+/// Checks that files and entries agree in number and size, no partial file is left, and the values of `key-0` and
+/// up are whole.
 ///
-/// - Returns: how many values there are.
+/// - Returns: The number of values.
 func expectWholeValues(
     in disk: DiskStorage<Data>, keys: Int, words: UInt64 = 2_500, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Int {

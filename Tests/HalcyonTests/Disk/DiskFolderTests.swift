@@ -8,13 +8,13 @@ import Testing
 
 @Suite("The folder of a disk storage", .timeLimit(.minutes(20)))
 struct DiskFolderTests {
-    @Test("a file that is not the cache's is neither counted, nor expired, nor deleted")
-    func foreignFiles() throws {
+    @Test("A foreign file is neither counted, expired nor deleted")
+    func foreignFileIsLeftAlone() throws {
         let fixture = try DiskFixture()
         let folder = try DiskFixture.subfolder(of: fixture)
         let notes = folder.appendingPathComponent("notes.txt")
         try Data(count: 9_000).write(to: notes)
-        // Long ago, as a cache would see it: expired.
+        // An old time, which a cache would read as expired.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: notes.path)
         var disk: DiskStorage<Data>? = try fixture.open()
@@ -28,10 +28,8 @@ struct DiskFolderTests {
         #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: notes.path))
     }
 
-    @Test(
-        "without hashing, a file whose name no key can have is not the cache's; one of an earlier version is, by its row"
-    )
-    func foreignFilesWithoutHashing() throws {
+    @Test("Without hashing, a file that no key can name is foreign, unless the index lists it")
+    func foreignFileWithoutHashingIsLeftAlone() throws {
         let fixture = try DiskFixture()
         let folder = try DiskFixture.subfolder(of: fixture)
         let readme = folder.appendingPathComponent("README.txt")
@@ -52,8 +50,8 @@ struct DiskFolderTests {
         #expect(try disk?.files.list(known: ["README.txt"]).map(\.name) == [file.name])
     }
 
-    @Test("files of a folder whose names were not hashed before are still known")
-    func renamedFolder() throws {
+    @Test("Files stored without hashing are known after hashing is turned on")
+    func unhashedFilesAreKnownAfterHashing() throws {
         let fixture = try DiskFixture()
         var disk: DiskStorage<Data>? = try fixture.open { $0.usesHashedFileName = false }
         try disk?.store(value: Data("a".utf8), forKey: "plain name")
@@ -65,8 +63,8 @@ struct DiskFolderTests {
         #expect(disk?.count == 0)
     }
 
-    @Test("links are not followed and pipes are not waited for")
-    func linksAndPipes() throws {
+    @Test("Links and pipes in place of files are misses")
+    func linksAndPipesAreMisses() throws {
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.usesHashedFileName = false }
         disk.files.waitUntilListed()
@@ -81,9 +79,9 @@ struct DiskFolderTests {
     }
 
     @Test(
-        "an expiration is the same after a restart, beyond 2038 too",
+        "An expiration survives a restart, also beyond 2038",
         arguments: [0x7fff_fffe, 0x7fff_ffff, 0x8000_0000, 4_000_000_000] as [Double])
-    func late(seconds: Double) throws {
+    func expirationSurvivesRestartBeyond2038(seconds: Double) throws {
         let fixture = try DiskFixture()
         var disk: DiskStorage<Data>? = try fixture.open()
         let date = StorageExpiration.date(Date(timeIntervalSince1970: seconds))
@@ -98,25 +96,25 @@ struct DiskFolderTests {
         #expect(disk?.isCached(forKey: "b") == true)
     }
 
-    @Test("what has expired is removed at every interval, by the injected clock alone")
-    func sweeping() async throws {
+    @Test("Expired values are removed at each interval of the injected clock")
+    func sweepingFollowsInjectedClock() async throws {
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.cleanInterval = .seconds(60) }
         try disk.store(value: Data("a".utf8), forKey: "a", expiration: .seconds(30))
         try disk.store(value: Data("b".utf8), forKey: "b", expiration: .days(7))
         #expect(disk.count == 2)
-        // The sweeper sleeps before it works, and may begin to sleep after this test began.
+        // The sweeper sleeps before it works, and may start to sleep after this point.
         while try fixture.files().count == 2 {
             fixture.clock.advance(by: 1)
             try await Task.sleep(for: .milliseconds(1))
         }
-        // The file goes first, and its removal is noted after that.
+        // The file is deleted before its removal is reported.
         await waitUntil { !fixture.left.all.isEmpty }
         #expect(disk.count == 1 && fixture.left.all.map(\.reason) == [.expired])
     }
 
-    @Test("while a cleaning deletes a file, look-ups and measurements are answered")
-    func lookUpsWhileCleaning() throws {
+    @Test("Look-ups and measurements run while a cleaning deletes a file")
+    func lookUpsRunDuringCleaning() throws {
         let fixture = try DiskFixture()
         let (deleting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let disk = try fixture.open(onStep: { step in
@@ -141,8 +139,8 @@ struct DiskFolderTests {
         #expect(try fixture.files().count == 1)
     }
 
-    @Test("while a measurement asks for the sizes of files, look-ups, stores and removals are answered")
-    func lookUpsWhileMeasuring() throws {
+    @Test("Look-ups, stores and removals run while file sizes are measured")
+    func operationsRunDuringMeasuring() throws {
         let fixture = try DiskFixture()
         let (measuring, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let disk = try fixture.open(onStep: { step in
@@ -163,13 +161,13 @@ struct DiskFolderTests {
         disk.remove(forKey: "c")
         for _ in 0..<3 { mayGoOn.signal() }
         measured.wait()
-        // What has changed since the sizes were read is compared again.
+        // Files that changed after their sizes were read are measured again.
         #expect(disk.count == 2 && disk.totalSize == 12_288)
         try fixture.expectAgreement(disk)
     }
 
-    @Test("a file that cannot be renamed costs neither the old value nor any other")
-    func failedRename() throws {
+    @Test("A failed rename loses neither the old value nor another one")
+    func failedRenameKeepsValues() throws {
         let fixture = try DiskFixture()
         let isFailing = SharedFlag()
         let disk = try fixture.open({ $0.sizeLimit = 3 * 4_096 }) { step in
@@ -183,8 +181,8 @@ struct DiskFolderTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("a flush that comes before the listing does not keep later ones from coming")
-    func earlyFlush() async throws {
+    @Test("A flush before the listing does not prevent later ones")
+    func flushBeforeListingAllowsLaterFlushes() async throws {
         let fixture = try DiskFixture()
         let gate = DispatchSemaphore(value: 0)
         let disk = try fixture.open(beforeListing: { gate.wait() })
@@ -195,12 +193,12 @@ struct DiskFolderTests {
         disk.files.waitUntilListed()
     }
 
-    @Test("a key that is its own name keeps one extension")
-    func oneExtension() {
+    @Test("An unhashed key keeps one file extension")
+    func unhashedKeyKeepsOneExtension() {
         let naming = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: true)
         #expect(naming.name(of: "test.gif") == "test.gif")
         #expect(naming.name(of: "test.gif@round") == "test.gif@round.gif")
-        // Another key than the one before, so another file.
+        // A different key, so a different file.
         #expect(naming.name(of: "test.gif@round.gif") == "test.gif@round.gif.gif")
         #expect(naming.name(of: "Photo.jpg") == "^photo.jpg")
         #expect(naming.name(of: "photo.JPG") == "photo.^j^p^g")
@@ -211,8 +209,8 @@ struct DiskFolderTests {
                 == "test.gif.gif")
     }
 
-    @Test("beside folders of other users, another's folder or a link is refused, and one's own is not")
-    func anotherUser() throws {
+    @Test("In a directory others can write to, a link or another user's folder is refused")
+    func folderOfAnotherUserIsRefused() throws {
         let fixture = try DiskFixture()
         let shared = fixture.folder.path + "/shared"
         try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
@@ -220,7 +218,7 @@ struct DiskFolderTests {
         let path = try config.folder().path
         func create() throws { try CacheFolder(url: URL(fileURLWithPath: path)).create() }
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: fixture.folder.path)
-        // Only this user can have made the link as long as only this user can write to the parent.
+        // While only this user can write to the parent, the link is this user's and is accepted.
         try create()
         #expect(chmod(shared, 0o1777) == 0)
         do {
@@ -229,7 +227,7 @@ struct DiskFolderTests {
         } catch CacheError.directoryOfAnotherUser(let url) { #expect(url.path == path) }
         try FileManager.default.removeItem(atPath: path)
         try create()
-        // Only root can give a folder away.
+        // Only root can change the owner of a folder.
         if geteuid() == 0 {
             #expect(chown(path, 12_345, gid_t.max) == 0)
             #expect(throws: CacheError.self) { try create() }
@@ -238,8 +236,8 @@ struct DiskFolderTests {
         }
     }
 
-    @Test("a folder that is in use is refused with one closed descriptor, and left free afterwards")
-    func closedOnce() throws {
+    @Test("A folder in use is refused, its descriptor closed once, and it is free afterwards")
+    func folderInUseIsRefusedAndReleased() throws {
         let fixture = try DiskFixture()
         var disk: DiskStorage<Data>? = try fixture.open()
         let url = try #require(disk?.directoryURL)
@@ -250,7 +248,7 @@ struct DiskFolderTests {
     }
 }
 
-/// A flag that tests set while a storage reads it.
+/// A flag that a test sets while other threads read it.
 final class SharedFlag: Sendable {
     private let state = Mutex(false)
     var value: Bool {
@@ -260,7 +258,7 @@ final class SharedFlag: Sendable {
 }
 
 extension DiskFixture {
-    /// Makes the folder of the storage before there is one.
+    /// Creates the folder of the storage before the storage exists.
     static func subfolder(of fixture: DiskFixture) throws -> URL {
         let url = try fixture.config().folder()
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: the owner of its disk", .timeLimit(.minutes(20)))
+@Suite("Image cache: ownership of the disk", .timeLimit(.minutes(20)))
 struct DiskOwnerTests {
     private var synchronous: CacheOptions {
         var options = CacheOptions()
@@ -23,8 +23,8 @@ struct DiskOwnerTests {
         return found.withLock { $0 }
     }
 
-    @Test("a synchronous load waits neither for the serializers of 40 stores nor for the cleaning behind them")
-    func besideStores() async throws {
+    @Test("A synchronous load waits neither for the serializers of other stores nor for a cleaning")
+    func synchronousLoadDoesNotWaitForOtherStores() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
         await cache.store(Blob("there"), forKey: "there")
@@ -36,7 +36,7 @@ struct DiskOwnerTests {
             cache.store(Blob("\(number)"), forKey: "k\(number)") { _ in group.leave() }
         }
         async let cleaned = cache.clean()
-        // Were it to wait for any of them, it would never return.
+        // If it waited for any of them, it would never return.
         #expect(load(cache, "there")?.cacheType == .disk)
         #expect(cache.isCached(forKey: "there"))
         serializer.open()
@@ -47,12 +47,12 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("a synchronous load of a key sees the store before it, and does its work if no thread has begun it")
-    func sameKey() async throws {
+    @Test("A synchronous load sees the earlier stores of its key and runs them itself")
+    func synchronousLoadRunsPendingStoreOfItsKey() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("old"), forKey: "a")
-        // The thread that has completed this store would complete the next ones, too.
+        // Otherwise the thread that completes this store would complete the next ones, too.
         await waitUntil { cache.tiers.disk.undeliveredCount == 0 }
         cache.tiers.disk.queue.suspend()
         let completed = Mutex<[String]>([])
@@ -60,10 +60,10 @@ struct DiskOwnerTests {
             cache.store(Blob(name), forKey: "a") { _ in completed.withLock { $0.append(name) } }
         }
         cache.clearMemoryCache()
-        // No thread of the queue runs: this one serializes and writes both.
+        // The queue is suspended, so this thread serializes and writes both.
         #expect(load(cache, "a")?.image == Blob("second"))
         #expect(cache.imageInMemory(forKey: "a") == Blob("second"))
-        // Completions of others are not called on the thread that waits.
+        // Completions of other calls do not run on the waiting thread.
         #expect(completed.withLock { $0 } == [])
         cache.tiers.disk.queue.resume()
         await cache.tiers.settleDisk()
@@ -71,8 +71,8 @@ struct DiskOwnerTests {
         #expect(completed.withLock { $0 } == ["first", "second"])
     }
 
-    @Test("two caches that read each other synchronously in completions do not wait for each other")
-    func twoCaches() async throws {
+    @Test("Two caches that read each other synchronously in completions do not deadlock")
+    func cachesReadingEachOtherDoNotDeadlock() async throws {
         let (first, second) = (try CacheFixture(), try CacheFixture())
         for cache in [first.cache, second.cache] {
             await cache.store(Blob("there"), forKey: "there")
@@ -97,8 +97,8 @@ struct DiskOwnerTests {
         #expect(found.count == 100)
     }
 
-    @Test("what was stored before a removal or a clearing and not written yet never is; callers hear of it")
-    func voided() async throws {
+    @Test("A removal or clearing voids pending stores, whose completions are called")
+    func removalVoidsPendingStores() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
         serializer.close()
@@ -121,8 +121,8 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("a removal of many keys waits for no other key's serializer, no read does, and what it matches is not stored")
-    func removalBesideStores() async throws {
+    @Test("A removal of many keys waits for no serializer and voids the pending stores it matches")
+    func removalOfManyKeysDoesNotWaitForSerializers() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
         let listed = CacheOptions(categories: ["c"])
@@ -140,11 +140,11 @@ struct DiskOwnerTests {
             }
         }
         for number in 0..<40 { store("k\(number)") }
-        // The value that it would replace has another category.
+        // The value on disk that it replaces has another category.
         store("replaced", listed)
         store("variants", CacheOptions(categories: [], processorIdentifier: "small"))
         store(EntryOrigin.privateKey("private", of: "u1"))
-        // Were one of these to wait for a serializer, it would never return.
+        // If one of these waited for a serializer, it would never return.
         await cache.remove(category: "c")
         await cache.removeVariants(ofKey: "variants")
         await cache.tiers.removePrivate(ofUser: "u1")
@@ -159,8 +159,8 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("after a clearing has returned, memory and disk are empty, whatever was being loaded")
-    func clearBesideLoads() async throws {
+    @Test("After a clearing memory and disk are empty, also with loads in flight")
+    func clearLeavesTiersEmptyDuringLoads() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
         let cache = fixture.cache
         for round in 0..<20 {
@@ -181,8 +181,8 @@ struct DiskOwnerTests {
         }
     }
 
-    @Test("a load that waits for a store of its key ends at once when it is cancelled")
-    func cancelledWhileWaiting() async throws {
+    @Test("Cancelling a load that waits for a store of its key ends it at once")
+    func cancelEndsLoadWaitingForStore() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
         serializer.close()
@@ -198,8 +198,8 @@ struct DiskOwnerTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("the first stores wait for the listing without a thread, and reads do not wait for them")
-    func listing() async throws {
+    @Test("The first stores wait for the listing without blocking threads or reads")
+    func storesWaitForListingWithoutThreads() async throws {
         let folder = try TemporaryFolder()
         let gate = DispatchSemaphore(value: 0)
         let owner = DiskOwner(clock: ManualClock()) { _ in
@@ -210,7 +210,7 @@ struct DiskOwnerTests {
         }
         let group = DispatchGroup()
         let reads = Mutex(0)
-        // More than the queue ever has threads.
+        // More stores than the queue has threads.
         for number in 0..<600 {
             group.enter()
             owner.store("k\(number)") {
@@ -238,9 +238,8 @@ struct DiskOwnerTests {
 
     // MARK: - Closing
 
-    @Test(
-        "closing does what was asked for, writes it and frees the directory; later calls miss or throw; twice is once")
-    func closing() async throws {
+    @Test("Closing finishes pending work and frees the directory; later calls miss or throw")
+    func closingFinishesWorkAndFreesDirectory() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
         let cache = fixture.cache
         let options = CacheOptions(categories: ["c"])
@@ -279,7 +278,7 @@ struct DiskOwnerTests {
         storage.flush()
         await cache.close()
 
-        // All while the closed cache is there: it has removed nothing.
+        // The closed cache still exists and has removed nothing.
         let next = try DiskStorage<Data>(config: fixture.nextConfig, policyNamed: "lru", clock: fixture.clock)
         #expect(next.count == 50 && next.use(category: "c").count == 50)
         try next.store(value: Data("n".utf8), forKey: "late")
@@ -287,8 +286,8 @@ struct DiskOwnerTests {
         #expect(next.isCached(forKey: "late"))
     }
 
-    @Test("closing ends what follows triggers, and a cache can be opened and closed many times")
-    func reopening() async throws {
+    @Test("A cache can be opened and closed many times, and closing stops its triggers")
+    func cacheCanBeReopenedManyTimes() async throws {
         let folder = try TemporaryFolder()
         let trigger = ManualTrigger()
         for round in 0..<20 {
@@ -301,15 +300,15 @@ struct DiskOwnerTests {
         }
     }
 
-    @Test("a cache that is being closed finds nothing on disk, and what is removed then is removed from memory alone")
-    func closingWhileCleared() async throws {
+    @Test("A cache that is closing finds nothing on disk, and a clearing removes from memory only")
+    func closingCacheRemovesFromMemoryOnly() async throws {
         let serializer = GatedSerializer()
         let (cache, folder) = try Self.cache(serializer)
         await cache.store(Blob("a"), forKey: "a")
         serializer.close()
         cache.store(Blob("b"), forKey: "b", completionHandler: nil)
         let closing = Task { await cache.close() }
-        // It waits for the store.
+        // The closing waits for the store.
         await waitUntil { cache.tiers.disk.storage == nil }
         #expect(cache.tiers.disk.openStorage != nil && cache.isCached(forKey: "a"))
         await cache.clear()
@@ -321,10 +320,8 @@ struct DiskOwnerTests {
         #expect(files.count { !$0.hasPrefix(".") } == 2)
     }
 
-    @Test(
-        "closing waits for reads that wait for nothing, on the queue and on a caller's thread, and for their completions"
-    )
-    func closingBesideReads() async throws {
+    @Test("Closing waits for running reads, on the queue and on a caller's thread, and their completions")
+    func closingWaitsForRunningReads() async throws {
         let folder = try TemporaryFolder()
         for isSynchronous in [false, true] {
             let owner = DiskOwner(clock: ManualClock()) { patience in
@@ -336,7 +333,7 @@ struct DiskOwnerTests {
             let work = { @Sendable (storage: DiskStorage<Data>) throws in
                 reading.signal()
                 mayGoOn.wait()
-                // Of a closed storage, this would throw.
+                // In a closed storage this would throw.
                 try storage.store(value: Data(), forKey: "b")
                 steps.withLock { $0.append("read") }
             }
@@ -355,7 +352,7 @@ struct DiskOwnerTests {
                 steps.withLock { $0.append("closed") }
             }
             await waitUntil { owner.storage == nil }
-            // Time for a closing that does not wait.
+            // A closing that did not wait would end in this time.
             try await Task.sleep(for: .milliseconds(50))
             #expect(owner.openStorage != nil && steps.withLock { $0.isEmpty })
             mayGoOn.signal()
@@ -364,8 +361,8 @@ struct DiskOwnerTests {
         }
     }
 
-    @Test("a look-up that opens the directory while the cache is closed leaves it closed, and the directory free")
-    func openingWhileClosed() async throws {
+    @Test("A look-up that opens the directory while the cache closes leaves it closed and the directory free")
+    func openingDuringClosingLeavesCacheClosed() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let (opening, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -392,8 +389,8 @@ struct DiskOwnerTests {
         #expect(throws: Never.self) { try Self.storage(folder, .zero) }
     }
 
-    @Test("a storage that is opened after the closing has ended is closed again")
-    func openingAfterClosing() async throws {
+    @Test("A storage opened after the closing has ended is closed again")
+    func storageOpenedAfterClosingIsClosed() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let attempts = Mutex(0)
@@ -424,8 +421,8 @@ struct DiskOwnerTests {
 
     // MARK: - Opening
 
-    @Test("a second cache over a directory throws, or works in memory alone where that is asked for, and says so")
-    func inUse() async throws {
+    @Test("A second cache over a directory throws, or on request works in memory only and reports it")
+    func secondCacheOfDirectoryThrowsOrUsesMemory() async throws {
         let folder = try TemporaryFolder()
         let directory = URL(fileURLWithPath: folder.path)
         let first = try ImageCache<Data>(name: "x", cacheDirectoryURL: directory)
@@ -462,8 +459,8 @@ struct DiskOwnerTests {
         #expect(try ImageCache<Data>(name: "x", cacheDirectoryURL: directory).diskState.isOpen)
     }
 
-    @Test("only the first opening waits for a lock; while a later one runs, other operations fail at once")
-    func laterOpenings() async throws {
+    @Test("Only the first opening waits for the lock; other operations fail at once during a later one")
+    func onlyFirstOpeningWaitsForLock() async throws {
         let clock = ManualClock()
         let patiences = Mutex<[Duration]>([])
         let (opening, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -493,8 +490,8 @@ struct DiskOwnerTests {
         #expect(await second && patiences.withLock { $0 } == [.seconds(1), .zero])
     }
 
-    @Test("a cache that worked in memory alone takes the directory over within ten seconds of its end")
-    func takesOver() async throws {
+    @Test("A cache in memory only takes the directory over ten seconds after it was freed")
+    func memoryOnlyCacheTakesOverFreedDirectory() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock()
         let first = try Self.open(folder)
@@ -518,8 +515,8 @@ struct DiskOwnerTests {
         #expect(second.diskState.isOpen)
     }
 
-    @Test("notes do not wait for another storage of their folder, and are there a second after it has closed")
-    func notesWithoutWaiting() async throws {
+    @Test("Notes do not wait for another storage of their folder and retry a second later")
+    func notesRetryWithoutWaiting() async throws {
         let fixture = try CacheFixture()
         let patiences = Mutex<[Duration]>([])
         let notes = EntryNotes(disk: fixture.cache.tiers.disk, clock: fixture.clock) { folder, patience in
@@ -536,8 +533,8 @@ struct DiskOwnerTests {
         await notes.close()
     }
 
-    @Test("a default object is created once, and setting one waits for no creation and takes its place")
-    func settableDefault() async throws {
+    @Test("A default object is created once; setting one waits for no creation and replaces it")
+    func setDefaultReplacesCreation() async throws {
         let slot = SettableDefault<String>()
         let (creating, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let created = Mutex<[String]>([])
@@ -560,10 +557,10 @@ struct DiskOwnerTests {
         #expect(created.withLock { $0 } == ["set", "set"])
     }
 
-    // MARK: - The disk as others leave it
+    // MARK: - The disk after changes by others
 
-    @Test("the size is 0 once the folder was deleted, and the next store begins anew")
-    func deletedFolder() async throws {
+    @Test("After its folder was deleted the size is 0, and the next store creates it again")
+    func deletedFolderHasSizeZero() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         for key in ["a", "b"] {
@@ -606,7 +603,7 @@ struct DiskOwnerTests {
 }
 
 extension CacheFixture {
-    /// The configuration of a storage that follows in the same folder.
+    /// The configuration of the next storage in the same folder.
     fileprivate var nextConfig: DiskStorageConfig {
         DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path))
     }

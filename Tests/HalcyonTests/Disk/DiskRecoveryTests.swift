@@ -14,8 +14,8 @@ struct DiskRecoveryTests {
 
     static let kills = SoakLength.kills(short: 16)
 
-    @Test("row 13: a killed process never leaves a truncated value, and sizes agree at the next start")
-    func killed() async throws {
+    @Test("A killed process leaves whole values, and sizes are right at the next start")
+    func killedProcessLeavesWholeValues() async throws {
         let executable = try #require(TestProcess.executable)
         var random = SplitMix64(seed: 5)
         var survivors = 0
@@ -34,10 +34,8 @@ struct DiskRecoveryTests {
         #expect(survivors > 0)
     }
 
-    @Test(
-        "row 14: a lost or damaged index is rebuilt from the files, in the order of their last access",
-        arguments: Loss.allCases)
-    func lostIndex(loss: Loss) throws {
+    @Test("A lost or damaged index is rebuilt from the files in the order of their accesses", arguments: Loss.allCases)
+    func lostIndexIsRebuiltFromFiles(loss: Loss) throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
@@ -57,8 +55,8 @@ struct DiskRecoveryTests {
         reopened.flush()
     }
 
-    @Test("a file whose row was lost has no categories: a removal by category spares it until it was loaded with them")
-    func lostCategories() throws {
+    @Test("A file without a row has no categories until a load states them")
+    func fileWithoutRowHasNoCategories() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         let context = AccessContext(categories: ["k"])
         for key in ["a", "b"] { try disk?.store(value: bytes(10), forKey: key, context: context) }
@@ -90,8 +88,8 @@ struct DiskRecoveryTests {
         }
     }
 
-    @Test("what has expired while no process had the folder open is removed at the start")
-    func expiredAtStart() throws {
+    @Test("Values that expired while no process had the folder open are removed at the start")
+    func expiredValuesAreRemovedAtStart() throws {
         let fixture = try DiskFixture()
         var disk: DiskStorage<Data>? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "old", expiration: .seconds(10))
@@ -105,8 +103,8 @@ struct DiskRecoveryTests {
         try fixture.expectAgreement(reopened)
     }
 
-    @Test("Files and rows are put together: the files are the truth")
-    func merging() {
+    @Test("Merging files and rows keeps the files and drops rows without one")
+    func filesOverrideRows() {
         func row(_ name: String, length: Int, accessed: Int64, expires: Int64) -> IndexDatabase.Row {
             IndexDatabase.Row(
                 name: name, size: 512, length: length, accessed: accessed, expires: expires, renewal: 5, fingerprint: 9,
@@ -135,8 +133,8 @@ struct DiskRecoveryTests {
         #expect(result.corrected == ["unknown", "rewritten", "lasting"])
     }
 
-    @Test("A file that was cut behind the cache's back is removed at the next start, never read as whole")
-    func cut() throws {
+    @Test("A file truncated outside the cache is removed at the next start")
+    func truncatedFileIsRemovedAtStart() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         try disk?.store(value: bytes(9_000), forKey: "a")
         let path = try #require(disk?.cacheFileURL(forKey: "a").path)

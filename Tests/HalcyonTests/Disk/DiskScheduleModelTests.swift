@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("The order of operations on a disk: against a model", .timeLimit(.minutes(20)))
+@Suite("The order of operations on a disk: compared with a model", .timeLimit(.minutes(20)))
 struct DiskScheduleModelTests {
     typealias Schedule = DiskSchedule<Int>
 
@@ -18,8 +18,8 @@ struct DiskScheduleModelTests {
     private static let operations =
         mainOperations + [.store(0, Schedule.Labels(forcedExtension: "e")), .change(0), .removeAll(byKey)]
 
-    @Test("every sequence of up to five events, of two keys and the main operations")
-    func exhaustive() {
+    @Test("All sequences of up to five events of two keys follow the model")
+    func allShortSequencesFollowModel() {
         var sequences = 0
         func extend(_ model: DiskScheduleModel, _ depth: Int) {
             for event in model.events(Self.mainOperations) {
@@ -33,8 +33,8 @@ struct DiskScheduleModelTests {
         #expect(sequences > 30_000)
     }
 
-    @Test("every state that up to ten events lead to, of three requests")
-    func states() {
+    @Test("All states of three requests that ten events reach follow the model")
+    func allReachableStatesFollowModel() {
         var seen: Set<DiskScheduleModel.Summary> = []
         var level = [DiskScheduleModel()]
         for _ in 0..<(SoakLength.isLong ? 16 : 10) {
@@ -51,8 +51,8 @@ struct DiskScheduleModelTests {
         #expect(seen.count > 10_000)
     }
 
-    @Test("random events of many keys; afterwards all callers have heard, and nothing is kept")
-    func random() {
+    @Test("Random events of many keys follow the model; at the end all callers got completions")
+    func randomEventsFollowModel() {
         var random = SplitMix64(seed: 11)
         for _ in 0..<60 {
             var model = DiskScheduleModel()
@@ -92,11 +92,11 @@ struct DiskScheduleModelTests {
     }
 }
 
-/// What the schedule must do, said in the plainest way: one list of requests, searched anew at each step.
+/// A simple model of the schedule: one list of requests that is searched at each step.
 struct DiskScheduleModel {
     typealias Schedule = DiskSchedule<Int>
 
-    /// The requests, their phases, and whether no more come.
+    /// The requests, their phases, and whether the schedule is closing.
     struct Summary: Hashable {
         var requests: [Request]
         var isClosing: Bool
@@ -104,7 +104,7 @@ struct DiskScheduleModel {
 
     enum Phase { case preparing, pending, running, over }
 
-    /// An operation, which the request's name tells from others.
+    /// An operation that is identified by its request's name.
     struct Named: Hashable {
         var operation: Schedule.Operation
         static func == (_: Named, _: Named) -> Bool { true }
@@ -119,7 +119,7 @@ struct DiskScheduleModel {
         var isChange: Bool
         var isStore = false
         var isRead = false
-        /// The ending of a store in whose place the file is removed.
+        /// The ending of a store that was replaced by a removal of the file.
         var replacedEnding: Schedule.Ending?
         var isReplaced: Bool { replacedEnding != nil }
         var phase: Phase
@@ -171,7 +171,7 @@ struct DiskScheduleModel {
             }
         }
 
-        /// Whether its caller is told in the order of the calls for its key.
+        /// Whether its completion is called in the order of the calls for its key.
         var isOrdered: Bool { isChange && key != nil }
     }
 
@@ -184,7 +184,7 @@ struct DiskScheduleModel {
     var requestCount: Int { requests.count }
     var nextTicket: UInt64 { UInt64(requests.count) + 1 }
 
-    /// The events that can come now.
+    /// Returns the events that can occur now.
     func events(_ operations: [Schedule.Operation], most: Int = .max) -> [Schedule.Event] {
         var events: [Schedule.Event] = []
         if requests.count < most {
@@ -211,7 +211,7 @@ struct DiskScheduleModel {
         return events
     }
 
-    /// Feeds one event to both and compares; whether they agree.
+    /// Handles one event with both and returns whether they agree.
     mutating func take(_ event: Schedule.Event) -> Bool {
         let actions = schedule.handle(event)
         var expected: [Schedule.Action] = []
@@ -247,7 +247,7 @@ struct DiskScheduleModel {
         return isSame && schedule.pendingCount == pending && agreesOnWork()
     }
 
-    /// Ends all operations, after which all callers have heard.
+    /// Ends all operations and checks that all completions were called.
     mutating func endAll() {
         while let event = events([], most: 0).last(where: { if case .close = $0 { false } else { true } }) {
             guard take(event) else { return }
@@ -335,7 +335,7 @@ struct DiskScheduleModel {
         return needed
     }
 
-    /// What a reader's thread may do itself is what it waits for and no other thread has begun.
+    /// Checks that a reader's thread may run exactly the operations that it waits for and that no thread has begun.
     private func agreesOnWork() -> Bool {
         for index in requests.indices where requests[index].isRead && requests[index].phase == .pending {
             let work = schedule.work(before: UInt64(index) + 1)
@@ -344,10 +344,10 @@ struct DiskScheduleModel {
             let expected = needed.filter {
                 requests[$0].phase == .preparing || requests[$0].phase == .pending && requests[$0].isAnnounced
             }
-            // Whatever it waits for can be begun by it, or runs, or waits for something of which that holds.
+            // The operations that it waits for can be begun by it, are running, or wait for such operations.
             let isServed = needed.isEmpty || !known.isEmpty || needed.contains { requests[$0].phase == .running }
             let isSame = known == Set(expected.map { UInt64($0) + 1 })
-            // It prepares the store of another key only where that key's file of another extension is to be removed.
+            // It prepares the store of another key only if that key's file with another extension is being removed.
             let isOwn = work.unprepared.allSatisfy { ticket in
                 let key = requests[Int(ticket) - 1].key
                 return key == requests[index].key || requests.contains { $0.isReplaced && $0.key == key }

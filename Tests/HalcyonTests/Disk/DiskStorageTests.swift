@@ -13,15 +13,15 @@ struct DiskStorageTests {
 
     init() throws { fixture = try DiskFixture() }
 
-    @Test("unless told otherwise, a disk has a limit of 1 GiB, sweeps every ten minutes and keeps a week")
-    func defaults() {
+    @Test("Defaults are 1 GiB, a sweep every ten minutes and a week")
+    func defaultsLimitSizeSweepAndAge() {
         let config = DiskStorageConfig(name: "x")
         #expect(config.sizeLimit == 1_073_741_824 && config.cleanInterval == .seconds(600))
         guard case .days(7) = config.expiration else { return #expect(Bool(false)) }
     }
 
-    @Test("row 2: any value that turns into data and back can be stored")
-    func generic() throws {
+    @Test("Any value that converts to data and back can be stored")
+    func anySerializableValueCanBeStored() throws {
         let config = fixture.config()
         let disk = try DiskStorage<Note>(config: config)
         try disk.store(value: Note(text: "hello"), forKey: "a")
@@ -30,8 +30,8 @@ struct DiskStorageTests {
         #expect(!disk.isCached(forKey: "b"))
     }
 
-    @Test("row 3: any policy by type or name, deciding as in memory")
-    func policies() throws {
+    @Test("A policy by name decides victims as in memory; belady is refused")
+    func policiesByNameDecideVictims() throws {
         for (policy, expected) in [("lru", ["a", "c", "d"]), ("fifo", ["b", "c", "d"]), ("mru", ["b", "c", "d"])] {
             let fixture = try DiskFixture()
             let disk = try fixture.open(policy: policy) { $0.sizeLimit = 3 * 4_096 }
@@ -44,13 +44,13 @@ struct DiskStorageTests {
         #expect(throws: CacheError.self) { try DiskStorage<Data>(config: fixture.config(), policyNamed: "belady") }
     }
 
-    @Test("row 4: an absent name is answered without the file system; if the listing failed, the disk is asked")
-    func absent() throws {
+    @Test("An absent name is answered without the file system, unless the listing failed")
+    func absentNameNeedsNoFileSystem() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "a")
         let url = try #require(disk?.cacheFileURL(forKey: "b"))
         disk?.files.waitUntilListed()
-        // Were the file system asked, it would say yes.
+        // The file exists, so a look-up in the file system would find it.
         try bytes(10).write(to: url)
         #expect(disk?.isCached(forKey: "b") == false)
         #expect(try disk?.value(forKey: "b") == nil)
@@ -69,8 +69,8 @@ struct DiskStorageTests {
         try fixture.expectAgreement(try #require(disk))
     }
 
-    @Test("row 5: a store that races the first listing is not lost, and what was there before is found at once")
-    func racingTheListing() async throws {
+    @Test("A store during the first listing is kept, and earlier values are found at once")
+    func storeDuringListingIsKept() async throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         for key in ["a", "b"] { try disk?.store(value: bytes(10), forKey: key) }
         try fixture.close(&disk)
@@ -88,8 +88,8 @@ struct DiskStorageTests {
         try fixture.expectAgreement(racing)
     }
 
-    @Test("row 6: a vanished file is a miss, a vanished folder is made again")
-    func vanished() throws {
+    @Test("A vanished file is a miss, and a vanished folder is created again")
+    func vanishedFileIsMissAndFolderIsRemade() throws {
         let disk = try fixture.open()
         for key in ["a", "b"] { try disk.store(value: bytes(10), forKey: key) }
         try FileManager.default.removeItem(at: disk.cacheFileURL(forKey: "a"))
@@ -104,13 +104,13 @@ struct DiskStorageTests {
         #expect(throws: CacheError.self) { try fixture.open() }
     }
 
-    @Test("row 6: a folder that another process made anew is left alone while it has it, and then taken over")
-    func takenByAnother() throws {
+    @Test("A folder recreated by another storage is left alone until that closes, then taken over")
+    func folderOfAnotherOwnerIsLeftAlone() throws {
         let disk = try fixture.open()
         try disk.store(value: bytes(10), forKey: "a")
         disk.flush()
         try FileManager.default.removeItem(at: disk.directoryURL)
-        // A lock belongs to whoever opened the directory, so that a second storage stands for a second process.
+        // A lock belongs to an open directory, so that a second storage acts like a second process.
         var other: DiskStorage<Data>? = try fixture.open()
         for key in ["a", "b", "c"] { try other?.store(value: bytes(20), forKey: key) }
         other?.flush()
@@ -137,8 +137,8 @@ struct DiskStorageTests {
         #expect(throws: CacheError.self) { try fixture.open() }
     }
 
-    @Test("row 7: configuration is changed in one step, under a lock")
-    func configuration() async throws {
+    @Test("Concurrent configuration changes are atomic")
+    func configurationChangesAreAtomic() async throws {
         let disk = try fixture.open()
         await withTaskGroup { group in
             for _ in 0..<8 {
@@ -156,8 +156,8 @@ struct DiskStorageTests {
         }
     }
 
-    @Test("row 9: the block that computes the directory is called once and let go")
-    func pathBlock() throws {
+    @Test("The block that computes the directory is called once and released")
+    func pathBlockIsCalledOnceAndReleased() throws {
         let calls = Mutex(0)
         weak var owner: Removals?
         let disk: DiskStorage<Data>
@@ -178,8 +178,8 @@ struct DiskStorageTests {
         #expect(owner == nil)
     }
 
-    @Test("row 11: bytes that cannot be loaded are an error with the file and the reason")
-    func unloadable() throws {
+    @Test("Unreadable bytes are an error with the file and the reason")
+    func unreadableBytesAreAnError() throws {
         let disk = try DiskStorage<Note>(config: fixture.config())
         try disk.store(value: Note(text: "a"), forKey: "a")
         try Data([0xff]).write(to: disk.cacheFileURL(forKey: "a"))
@@ -194,8 +194,8 @@ struct DiskStorageTests {
         #expect(underlying is Note.Unreadable)
     }
 
-    @Test("row 15: a store that exceeds the limit evicts until it fits; size is blocks × 512; 0 is no limit")
-    func sizeLimit() throws {
+    @Test("A store over the size limit evicts until the files' blocks fit; 0 is no limit")
+    func storeOverLimitEvicts() throws {
         let disk = try fixture.open { $0.sizeLimit = 40_000 }
         for number in 0..<10 {
             try disk.store(value: bytes(5_000), forKey: "k\(number)")
@@ -216,8 +216,8 @@ struct DiskStorageTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("A store and a removal of the same key by many threads leave files and entries alike")
-    func threads() async throws {
+    @Test("Concurrent stores and removals leave files and entries consistent")
+    func concurrentStoresAndRemovalsAgree() async throws {
         let disk = try fixture.open { $0.sizeLimit = 200_000 }
         await withTaskGroup { group in
             for thread in 0..<8 {
@@ -242,8 +242,8 @@ struct DiskStorageTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("A directory belongs to one storage at a time")
-    func oneOwner() throws {
+    @Test("A directory is used by one storage at a time")
+    func directoryHasOneStorage() throws {
         var disk: DiskStorage<Data>? = try fixture.open()
         try disk?.store(value: bytes(1), forKey: "a")
         let error = #expect(throws: CacheError.self) { try fixture.open() }
@@ -254,7 +254,7 @@ struct DiskStorageTests {
     }
 }
 
-/// A value that can refuse to become data, and that some bytes are not.
+/// A value that can fail to serialize and to deserialize.
 struct Note: DataTransformable, Equatable, Sendable {
     struct Unreadable: Error {}
     var text: String

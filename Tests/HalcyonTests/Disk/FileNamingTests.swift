@@ -4,23 +4,23 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Names of files", .timeLimit(.minutes(20)))
+@Suite("File names", .timeLimit(.minutes(20)))
 struct FileNamingTests {
     let hashed = FileNaming(isHashed: true, pathExtension: nil, takesKeyExtension: false)
     let raw = FileNaming(isHashed: false, pathExtension: nil, takesKeyExtension: false)
     let withExtension = FileNaming(isHashed: true, pathExtension: nil, takesKeyExtension: true)
-    /// As `printf abc | sha256sum` prints it.
+    /// The output of `printf abc | sha256sum`.
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-    @Test("row 12: SHA-256 of the key, or the key itself when hashing is off")
-    func names() {
+    @Test("A file name is the SHA-256 of the key, or the escaped key without hashing")
+    func nameIsHashOrKey() {
         #expect(hashed.name(of: "abc") == abc)
         #expect(raw.name(of: "abc") == "abc")
         #expect(raw.name(of: "aBc^") == "a^bc^^")
     }
 
-    @Test("row 12: an extension is appended on request, if it is one")
-    func extensions() {
+    @Test("A valid extension is appended on request")
+    func validExtensionIsAppended() {
         func found(_ key: String) -> String? { FileNaming.fileExtension(of: key) }
         #expect(withExtension.name(of: "abc") == abc)
         #expect(withExtension.name(of: "a/b.jpg").hasSuffix(".jpg"))
@@ -39,8 +39,8 @@ struct FileNamingTests {
         #expect(hashed.name(of: "abc", forcedExtension: "../x") == abc)
     }
 
-    @Test("Whatever the key, the name stays in the folder and meets no other's", arguments: [true, false])
-    func keys(isHashed: Bool) throws {
+    @Test("Every key gets its own file name inside the folder", arguments: [true, false])
+    func everyKeyGetsItsOwnName(isHashed: Bool) throws {
         let naming = isHashed ? hashed : raw
         let keys = [
             "", ".", "..", "/", "../../etc/passwd", "a/b", "a%2Fb", "a\0", "a\0b", "a", "A", "\u{e9}", "e\u{301}", "👩‍👩‍👧",
@@ -50,7 +50,7 @@ struct FileNamingTests {
         ]
         let names = keys.map { naming.name(of: $0) }
         #expect(Set(names.map { Array($0.utf8) }).count == keys.count)
-        // Also where upper and lower case are one.
+        // Also on a file system that ignores case.
         #expect(Set(names.map { Array($0.lowercased().utf8) }).count == keys.count)
         #expect(names.allSatisfy { FileNaming.canName($0) && $0.utf8.count <= 255 })
         let fixture = try DiskFixture()
@@ -61,8 +61,8 @@ struct FileNamingTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path).count == 1)
     }
 
-    @Test("a key with a forced extension has no other key's file, and its name is one that the rule gives")
-    func forcedExtensions() throws {
+    @Test("A forced extension never gives the file name of another key")
+    func forcedExtensionNamesDoNotCollide() throws {
         let keys = [
             "photo", "photo.jpg", "photo.jpg.jpg", "Photo", "^photo", "%", "photo.jpg@round", "photo@round.jpg", "a/b",
             "photo.JPG", "photo.JPG@x", "photo.../x", ".photo",
@@ -96,8 +96,8 @@ struct FileNamingTests {
         #expect(try disk.value(forKey: "photo.jpg") == Data("plain".utf8))
     }
 
-    @Test("names that the rule cannot give are not the cache's")
-    func foreignNames() {
+    @Test("Names that no key can have are foreign")
+    func impossibleNamesAreForeign() {
         for name in [
             "README.txt", "A", "a^", "a^1", "%", "%abc", "%" + abc + ".", "é", String(repeating: "a", count: 201),
         ] {
@@ -107,8 +107,8 @@ struct FileNamingTests {
         #expect(!FileNaming(isHashed: false, pathExtension: "bin", takesKeyExtension: false).isOwn("photo"))
     }
 
-    @Test("A cache's name that is no name of a folder is refused", arguments: ["", ".", "..", "a/b", "a\0"])
-    func badNames(name: String) throws {
+    @Test("A cache name that is no folder name is refused", arguments: ["", ".", "..", "a/b", "a\0"])
+    func invalidCacheNameIsRefused(name: String) throws {
         let folder = try DiskFixture().folder
         #expect(throws: CacheError.self) {
             try DiskStorage<Data>(config: .init(name: name, directory: URL(fileURLWithPath: folder.path)))

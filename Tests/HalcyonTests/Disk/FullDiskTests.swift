@@ -5,10 +5,10 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Disk storage: on a file system that is full or read-only", .timeLimit(.minutes(20)))
+@Suite("Disk storage: on a full or read-only file system", .timeLimit(.minutes(20)))
 struct FullDiskTests {
-    @Test("full: a store is an error that says so, what is there stays, and there is room again for who makes it")
-    func full() throws {
+    @Test("On a full disk a store fails with the reason, values stay, and freed space is used")
+    func fullDiskKeepsValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         let disk = try fixture.open()
@@ -34,11 +34,11 @@ struct FullDiskTests {
         #expect(!hidden.contains { $0.hasSuffix(".part") })
     }
 
-    @Test("full while the index is to be written: it is written when there is room, with all that was due")
-    func fullIndex() throws {
+    @Test("An index that the full disk refused is written completely once there is space")
+    func indexIsWrittenOnceThereIsSpace() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
-        // Not in the background: nothing of it is written before the disk is full.
+        // A long delay, so that the index is not written before the disk is full.
         var disk: DiskStorage<Data>? = try fixture.open(flushDelay: .seconds(3_600))
         for number in 0..<40 {
             try disk?.store(
@@ -57,8 +57,8 @@ struct FullDiskTests {
         try fixture.expectAgreement(again)
     }
 
-    @Test("full at the start: what is there is known, categories too; stores fail until there is room")
-    func fullAtTheStart() throws {
+    @Test("With a full disk at the start, values and categories are known and stores fail until there is space")
+    func fullDiskAtStartKeepsValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         try start(fixture, small.fill) {
@@ -67,8 +67,8 @@ struct FullDiskTests {
         }
     }
 
-    @Test("read-only at the start: the same")
-    func readOnlyAtTheStart() throws {
+    @Test("With a read-only disk at the start, values and categories are known and stores fail")
+    func readOnlyDiskAtStartKeepsValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         try start(fixture, { small.remount("ro") }, { small.remount("rw") })
@@ -95,8 +95,8 @@ struct FullDiskTests {
         try fixture.expectAgreement(again)
     }
 
-    @Test("read-only while it runs: reads go on, what is removed is not seen again, and is gone when that is allowed")
-    func readOnly() throws {
+    @Test("On a read-only disk reads continue, removed values stay hidden and are deleted later")
+    func readOnlyDiskHidesRemovedValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         let disk = try fixture.open()
@@ -119,8 +119,8 @@ struct FullDiskTests {
         #expect(try disk.value(forKey: "c") == bytes(9_000))
     }
 
-    @Test("read-only and never listed: what is removed is not seen again either")
-    func readOnlyUnlisted() throws {
+    @Test("On a read-only disk that was never listed, removed values stay hidden and are deleted later")
+    func readOnlyUnlistedDiskHidesRemovedValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         var disk: DiskStorage<Data>? = try fixture.open()

@@ -2,19 +2,19 @@ import Testing
 
 @testable import HalcyonCache
 
-/// How a load from disk and changes of the same key come between each other: every order of their steps, with the schedule and the
-/// tickets of the cache, and a variable each for memory and disk.
-@Suite("Promotion to memory beside stores and removals: every order of the steps", .timeLimit(.minutes(20)))
+/// Explores every order of the steps of a load from disk and of changes to the same key. It uses the cache's schedule
+/// and tickets, and one variable each for memory and disk.
+@Suite("Promotion to memory beside stores and removals: every order of steps", .timeLimit(.minutes(20)))
 struct PromotionModelTests {
-    @Test("memory holds nothing in the end but what is on disk, whatever comes between", arguments: Change.pairs)
-    func sound(changes: [Change]) {
+    @Test("After every order of steps memory holds nothing that differs from the disk", arguments: Change.pairs)
+    func memoryEqualsDiskAfterEveryOrder(changes: [Change]) {
         var race = Race(changes, asksDiskFirst: true)
         race.explore()
         #expect(race.violations == [] && race.ends > 0 && race.stateCount > 50)
     }
 
-    @Test("were memory changed before the disk is asked, it would not hold")
-    func wouldFail() {
+    @Test("Changing memory before the disk would violate this for every change")
+    func memoryFirstOrderViolatesModel() {
         let violations = Change.allCases.map { change -> Int in
             var race = Race([change], asksDiskFirst: false)
             race.explore()
@@ -23,7 +23,7 @@ struct PromotionModelTests {
         #expect(violations.allSatisfy { $0 > 0 })
     }
 
-    /// What a caller does to the key beside the load.
+    /// A change of the key during the load.
     enum Change: CaseIterable, Sendable {
         case store
         /// A store that memory refuses.
@@ -34,8 +34,8 @@ struct PromotionModelTests {
             allCases.map { [$0] } + allCases.flatMap { first in allCases.map { [first, $0] } }
     }
 
-    /// The world, and where each party is in it. A load, the calls of one caller, the disk's work for each of them, and an eviction
-    /// from memory at any time.
+    /// The states of a load, of one caller's calls, of the disk's work for each call, and of an eviction from
+    /// memory at any time.
     struct Race {
         struct Place: Hashable {
             var memory: Int?
@@ -46,7 +46,7 @@ struct PromotionModelTests {
             var hasEvicted = false
             var isTicketValid = false
             var order: [Int] = []
-            /// How far the disk is with each change: asked 1, prepared 2, running 3, done 4.
+            /// The progress of each change on disk: requested 1, prepared 2, running 3, done 4.
             var work: [Int]
         }
 
@@ -130,7 +130,7 @@ struct PromotionModelTests {
             return steps
         }
 
-        /// The load: memory, ticket, the disk is asked, it is read, what was read is promoted.
+        /// The steps of the load: look up memory, take a ticket, request the read, read the disk, promote the value.
         private func loadStep(_ world: World) -> ((inout World) -> Void)? {
             switch world.place.load {
             case 0: return { $0.place.load = $0.place.memory == nil ? 1 : 5 }
@@ -163,7 +163,7 @@ struct PromotionModelTests {
             }
         }
 
-        /// The two halves of a call, in one order or the other.
+        /// One of the two halves of a call, in either order.
         private func call(_ half: Int) -> (inout World) -> Void {
             let (number, change) = (half / 2, changes[half / 2])
             let isAsking = (half % 2 == 0) == asksDiskFirst

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Image cache: statistics, events and the recorder", .timeLimit(.minutes(20)))
 struct StatisticsTests {
-    @Test("row 35: costs, counts, hits by tier and category, removals by reason can be read at any time")
-    func statistics() async throws {
+    @Test("Statistics give sizes, counts, hits by tier and category, and removals by reason")
+    func statisticsCountTiersCategoriesAndRemovals() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 20))
         let cache = fixture.cache
         for number in 0..<3 {
@@ -40,8 +40,8 @@ struct StatisticsTests {
         #expect(statistics.disk.cost == 3 * 4_096)
     }
 
-    @Test("Look-ups are counted for 16,384 categories; those of further ones in the total")
-    func mostCategories() async throws {
+    @Test("Look-ups are counted for 16,384 categories; further ones count only in the total")
+    func countedCategoriesAreBounded() async throws {
         let hub = CacheEventHub()
         for number in 0..<CacheEventHub.mostCategories + 3 { hub.lookedUp("k", .none, ["c\(number)"]) }
         hub.lookedUp("k", .disk, ["c0", "c0", "c16385"])
@@ -53,8 +53,8 @@ struct StatisticsTests {
         #expect(statistics.lookUpsByCategory["c16384"] == nil)
     }
 
-    @Test("Hits of 8 tasks are counted once each, by the categories that the caller names", arguments: [false, true])
-    func hitsOfTasks(inLanes: Bool) async throws {
+    @Test("Hits of eight tasks are counted once each, by the categories the caller states", arguments: [false, true])
+    func concurrentHitsAreCountedOnce(inLanes: Bool) async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
         let cache = fixture.cache
         if inLanes { cache.core.state.takeAllLanes() }
@@ -75,7 +75,7 @@ struct StatisticsTests {
                 }
             }
         }
-        // What the storage itself is asked for is no look-up of the cache.
+        // A look-up in the storage itself is not counted by the cache.
         #expect(cache.memoryStorage.value(forKey: "k0", context: AccessContext(categories: ["a"])) != nil)
         let statistics = cache.statistics
         #expect(statistics.lookUps == TierCounts(memory: 3_200))
@@ -87,8 +87,8 @@ struct StatisticsTests {
         #expect(fixture.recorder.all.filter { $0.outcome == .memory }.count == 3_200)
     }
 
-    @Test("Both tiers number a request alike, also one that only one of them serves")
-    func requestNumbers() async throws {
+    @Test("Both tiers use the same number for a request, also if only one serves it")
+    func bothTiersUseOneRequestNumber() async throws {
         let folder = try TemporaryFolder()
         let cache = ImageCache<Blob>(
             memory: .lasting(cost: 10), disk: .init(name: "numbers", directory: URL(fileURLWithPath: folder.path)),
@@ -110,12 +110,13 @@ struct StatisticsTests {
             case .remove, .victim: nil
             }
         }
-        // The store, two hits in memory, the hit on disk and its promotion, two stores on disk alone, and one in both.
+        // The store, two hits in memory, the hit on disk and its promotion, two stores on disk alone, and one in
+        // both.
         #expect(numbers == [0, 0, 1, 2, 3, 3, 4, 5, 6, 6])
     }
 
-    @Test("A store ahead of need on disk alone is told of by the next look-up, in memory too, and only by that")
-    func prefetchedOnDisk() async throws {
+    @Test("The first look-up after a prefetch to disk is recorded as prefetched, and no other")
+    func firstUseOfDiskPrefetchIsRecordedOnce() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob(cost: 3), forKey: "a")
@@ -133,8 +134,8 @@ struct StatisticsTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.network, .prefetched, .memory, .disk, .memory])
     }
 
-    @Test("row 35: events come as a stream, with what left and why")
-    func events() async throws {
+    @Test("Events arrive as a stream, with removals and their reasons")
+    func eventsStreamRemovalsWithReasons() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10))
         let events = fixture.cache.events()
         await fixture.cache.store(Blob(cost: 10), forKey: "a", options: CacheOptions(categories: ["x"]))
@@ -154,8 +155,8 @@ struct StatisticsTests {
             ])
     }
 
-    @Test("The recorder hears of every access once, a miss when it is stored or given up")
-    func recorder() async throws {
+    @Test("The recorder gets every access once; a miss when it is stored or given up")
+    func recorderGetsEveryAccessOnce() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         let options = CacheOptions(categories: ["x"], user: "u", processorIdentifier: "p")
@@ -185,8 +186,8 @@ struct StatisticsTests {
             ])
     }
 
-    @Test("An access log records what the cache was asked for")
-    func accessLog() async throws {
+    @Test("An access log records the cache's requests")
+    func accessLogRecordsRequests() async throws {
         let folder = try TemporaryFolder()
         var configuration = AccessLog.Configuration()
         configuration.bounds = .none

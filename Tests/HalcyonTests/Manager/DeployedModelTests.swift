@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Manager: a trained model in one line", .timeLimit(.minutes(20)))
+@Suite("Manager: a trained model file", .timeLimit(.minutes(20)))
 struct DeployedModelTests {
     /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func requests(_ count: Int, seed: UInt64) -> [(object: Int, isPopular: Bool)] {
@@ -49,8 +49,8 @@ struct DeployedModelTests {
         return hits
     }
 
-    @Test("the model decides what stays in memory from the first request on, and a file that is no model is refused")
-    func model() async throws {
+    @Test("A model file decides what memory keeps from the first request; another file is refused")
+    func modelFileDecidesWhatMemoryKeeps() async throws {
         let folder = try TemporaryFolder()
         let (directory, model) = (
             URL(fileURLWithPath: folder.path), URL(fileURLWithPath: folder.path + "/m.safetensors")
@@ -90,8 +90,8 @@ struct DeployedModelTests {
             objective: .objects, baseWindow: 0.2, trainingSteps: 900, trainingSamples: 30_000, producer: "test")
     }
 
-    @Test("a cache that loses against LRU leaves decisions to it, and says so; otherwise it does not")
-    func fallback() throws {
+    @Test("Learned follows LRU's decisions where its model is worse, and only there")
+    func learnedFollowsLRUWhereItLosesToIt() throws {
         func run(_ policy: String, _ catalogue: PolicyCatalogue, _ objects: [Int]) throws -> StorageStatistics {
             let storage = try MemoryStorage<Data>(
                 config: .lasting(cost: 0, count: 150), policyNamed: policy, in: catalogue)

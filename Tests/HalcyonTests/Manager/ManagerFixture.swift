@@ -8,7 +8,7 @@ import Synchronization
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-/// A manager over a cache in a folder of its own; cache and downloader have a clock that stands still.
+/// A manager over a cache in its own folder; cache and downloader use a manual clock.
 struct ManagerFixture {
     let folder: TemporaryFolder
     let clock: ManualClock
@@ -17,7 +17,7 @@ struct ManagerFixture {
     let downloader: ImageDownloader
     let manager: HalcyonManager
 
-    /// - Parameter folder: of another fixture that is gone, to start again on what it left.
+    /// - Parameter folder: The folder of an earlier fixture, to restart on its files.
     init(
         _ transport: any Transport = CurlTransport(), folder: TemporaryFolder? = nil,
         clock: ManualClock = ManualClock(),
@@ -33,17 +33,17 @@ struct ManagerFixture {
                 cleanInterval: .zero),
             serializer: BitmapSerializer(), clock: clock, recorder: recorder,
             triggers: triggers)
-        // Time is moved by minutes, in which what is there would long be listed.
+        // Tests advance the clock by minutes, long after a real listing would have ended.
         if folder != nil { cache.diskStorage?.files.waitUntilListed() }
         downloader = .test(transport, clock: clock) { $0.isNetworkConstrained = { constrained } }
         manager = HalcyonManager(cache: cache, downloader: downloader)
     }
 
-    /// Returns when the disk has done what it was asked to.
+    /// Waits until the disk has completed its pending operations.
     func settle() async { await cache.tiers.settleDisk() }
 }
 
-/// A small picture that decodes to the same from its file, and that file.
+/// A small picture and a file that decodes to it.
 struct EncodedPicture: Equatable {
     let picture: Bitmap
     let file: Data
@@ -57,7 +57,7 @@ struct EncodedPicture: Equatable {
     static var blue: EncodedPicture { get throws { try EncodedPicture(PixelColor(red: 10, green: 20, blue: 250)) } }
 }
 
-/// Bytes that come when a test says so.
+/// A provider that returns its bytes when a test releases it.
 final class SlowProvider: ImageDataProvider {
     let cacheKey = "slow"
     private let bytes: Data
@@ -70,7 +70,7 @@ final class SlowProvider: ImageDataProvider {
 
     func release() { gate.signal() }
 
-    /// Waits on a thread, whatever becomes of the task.
+    /// Waits on a thread, also after the task is cancelled.
     func data() async throws -> Data {
         asked.add(1, ordering: .relaxed)
         return try await CallbackQueue.dispatch(.global()).result { [gate, bytes] in

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: what servers say of freshness", .timeLimit(.minutes(20)))
+@Suite("Manager: the server's freshness directives", .timeLimit(.minutes(20)))
 struct ManagerFreshnessTests {
     private func options(_ policy: FreshnessPolicy = FreshnessPolicy()) -> ImageOptions {
         var options = ImageOptions()
@@ -19,8 +19,8 @@ struct ManagerFreshnessTests {
         return options
     }
 
-    @Test("row 44: the tag is kept with the entry on disk, also across restarts; 304 serves it and it expires later")
-    func notModified() async throws {
+    @Test("A tag survives a restart with its entry; a 304 serves the entry and extends its expiration")
+    func notModifiedServesAndExtendsEntry() async throws {
         let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
@@ -38,7 +38,7 @@ struct ManagerFreshnessTests {
         let renewed = try await fixture.manager.image(for: url, options: options())
         #expect(renewed.cacheType == .disk && renewed.image == sample.picture)
         #expect(versions.log == ["200 -", "304 \"1\""])
-        // It was to expire 100 s after it was stored, and does 100 s after it was found unchanged.
+        // The 304 moves the expiration from 100 s after the store to 100 s after the 304.
         clock.advance(by: 59)
         fixture.cache.clearMemoryCache()
         #expect(try await fixture.manager.image(for: url, options: options()).cacheType == .disk)
@@ -48,14 +48,14 @@ struct ManagerFreshnessTests {
         #expect(versions.log.count == 3)
         clock.advance(by: 99)
         #expect(fixture.cache.diskStorage?.isCached(forKey: url.absoluteString) == true)
-        // Who does not heed freshness takes what is there.
+        // A load without a freshness policy uses the stale entry.
         clock.advance(by: -39)
         #expect(try await fixture.manager.image(for: url).cacheType == .memory)
         #expect(versions.log.count == 3)
     }
 
-    @Test("a load that heeds the server and joins one that does not has its tag kept")
-    func joined() async throws {
+    @Test("A load with a freshness policy records the tag of a transfer started without one")
+    func joinedLoadWithFreshnessKeepsTag() async throws {
         let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
@@ -78,8 +78,8 @@ struct ManagerFreshnessTests {
         #expect(versions.log == ["200 -", "304 \"1\""])
     }
 
-    @Test("row 44: what has changed is loaded; of other bytes than those that were noted nothing is believed")
-    func modified() async throws {
+    @Test("A changed image is loaded; replaced bytes are not revalidated by the earlier tag")
+    func changedImageIsLoaded() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "no-cache")
         let server = try versions.start()
@@ -96,8 +96,8 @@ struct ManagerFreshnessTests {
         #expect(versions.log.last == "200 -")
     }
 
-    @Test("row 44: on request what is stale is used while its server is asked, once at a time")
-    func staleWhileRevalidate() async throws {
+    @Test("With staleWhileRevalidate a stale image is served while one request revalidates it")
+    func staleImageIsServedDuringRevalidation() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=10")
         let server = try versions.start()
@@ -112,17 +112,17 @@ struct ManagerFreshnessTests {
         let fresh = try await fixture.manager.image(for: url, options: options(policy))
         #expect(fresh.image == new.picture && fresh.cacheType == .memory)
         #expect(versions.log == ["200 -", "200 \"1\""])
-        // Three accesses, whatever was loaded meanwhile.
+        // Three accesses; the revalidation is none.
         #expect(fixture.recorder.all.count == 3)
-        // Later than that it has to be asked first.
+        // After that time the entry is revalidated before it is used.
         fixture.clock.advance(by: 99)
         fixture.cache.clearMemoryCache()
         _ = try await fixture.manager.image(for: url, options: options(FreshnessPolicy()))
         #expect(versions.log.last == "304 \"2\"")
     }
 
-    @Test("row 44: on request what must not be stored is not, and what is stale stands in for a server that fails")
-    func directives() async throws {
+    @Test("A policy honours no-store, and serves a stale image during stale-if-error")
+    func noStoreAndStaleIfErrorAreHonoured() async throws {
         let sample = try EncodedPicture()
         let versions = Versions("\"1\"", sample.file, "no-store")
         let server = try versions.start()
@@ -146,8 +146,8 @@ struct ManagerFreshnessTests {
         #expect(try await fixture.manager.image(for: server.url("/b"), options: only).cacheType == .memory)
     }
 
-    @Test("row 44: an original that is stale makes no image; clearing forgets what was noted")
-    func originals() async throws {
+    @Test("A stale original is loaded again for a variant; clearing the cache removes freshness records")
+    func staleOriginalMakesNoVariant() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=10")
         let server = try versions.start()
@@ -163,7 +163,7 @@ struct ManagerFreshnessTests {
         options.processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
         let loaded = try await fixture.manager.image(for: url, options: options)
         #expect(!loaded.isFromOriginal && versions.log.count == 2)
-        // What was made of the old original is as old as that.
+        // Variants of the stale original are stale, too.
         options.processor = BlackWhiteImageProcessor()
         let renewed = try await fixture.manager.image(for: url, options: options)
         #expect(try renewed.image == BlackWhiteImageProcessor().process(new.picture))

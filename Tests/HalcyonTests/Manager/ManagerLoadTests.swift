@@ -8,10 +8,10 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: one load for all who want the same, each cancelled for itself", .timeLimit(.minutes(20)))
+@Suite("Manager: concurrent loads share one transfer and are cancelled independently", .timeLimit(.minutes(20)))
 struct ManagerLoadTests {
-    @Test("row 50: a hundred concurrent requests for one URL are one GET, a hundred images and one store")
-    func hundred() async throws {
+    @Test("A hundred concurrent requests for one URL cause one GET and one store")
+    func concurrentRequestsShareOneGET() async throws {
         let sample = try EncodedPicture(width: 300)
         let everybody = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
@@ -42,13 +42,13 @@ struct ManagerLoadTests {
         let statistics = fixture.cache.statistics
         // The image, and the original.
         #expect(statistics.memory.stores == 1 && statistics.disk.stores == 2)
-        // Each of them asked.
+        // Each request is a look-up.
         #expect(statistics.lookUps.none == 100)
         #expect(fixture.recorder.all.map(\.outcome) == Array(repeating: .network, count: 100))
     }
 
-    @Test("row 50: two keys and two processors of one URL share the transfer, and each is kept")
-    func shared() async throws {
+    @Test("Two keys and two processors of one URL share the transfer, and each image is cached")
+    func keysAndProcessorsShareOneTransfer() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -71,10 +71,8 @@ struct ManagerLoadTests {
         }
     }
 
-    @Test(
-        "row 50: who is cancelled ends at once and once, whatever its source does; with the last one the transfer stops"
-    )
-    func cancelling() async throws {
+    @Test("Cancelling one waiter leaves the others; cancelling the last one cancels the transfer")
+    func cancellingOneWaiterLeavesTheOthers() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let loads = (0..<2).map { _ in Task { await failure { try await fixture.manager.image(for: fake("a")) } } }
@@ -86,7 +84,7 @@ struct ManagerLoadTests {
         #expect(await loads[1].value is CancellationError)
         await waitUntil { transport.calls.contains(.cancel("a")) }
 
-        // A provider that does not listen.
+        // A provider that ignores cancellation.
         let provider = SlowProvider(try EncodedPicture().file)
         let slow = Task { await failure { try await fixture.manager.image(for: .provider(provider)) } }
         await waitUntil { provider.askedCount != 0 }
@@ -99,8 +97,8 @@ struct ManagerLoadTests {
         #expect(!fixture.cache.isCached(forKey: "slow"))
     }
 
-    @Test("row 50: cancelling is no failure: neither another source nor another attempt follows")
-    func cancelledSources() async throws {
+    @Test("A cancelled load tries no alternative source and no retry, and records nothing")
+    func cancelledLoadTriesNoOtherSource() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         var options = ImageOptions()
@@ -115,9 +113,8 @@ struct ManagerLoadTests {
         #expect(transport.calls.filter { $0 == .start("b", .normal) }.isEmpty && fixture.recorder.all.isEmpty)
     }
 
-    @Test(
-        "row 50: with callbacks: one completion on the queue asked for, cancelled and made urgent by what is returned")
-    func callbacks() async throws {
+    @Test("The completion runs once on its queue; the returned task cancels and sets the priority")
+    func callbackRunsOnceOnItsQueue() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -150,8 +147,8 @@ struct ManagerLoadTests {
         #expect(try again.0 == "again" && again.2 && again.1.get().cacheType == .memory)
     }
 
-    @Test("row 50: what is returned stays valid through a retry and an alternative source")
-    func sameTask() async throws {
+    @Test("The returned task controls the retry and the alternative source, too")
+    func taskControlsRetryAndAlternativeSource() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let options = ImageOptions {

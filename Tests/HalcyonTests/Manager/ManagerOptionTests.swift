@@ -27,8 +27,8 @@ struct ManagerOptionTests {
         HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: ImageOptions(set))
     }
 
-    @Test("the options of a call add to the manager's, and override what both state")
-    func merged() async throws {
+    @Test("The options of a call add to the manager's, and override what both state")
+    func callOptionsOverrideManagerDefaults() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
@@ -50,8 +50,8 @@ struct ManagerOptionTests {
         #expect(manager.imageInMemory(for: Resource(fake("a")))?.image.width == 4)
     }
 
-    @Test("a load may have a cache, a cache of originals and a downloader of its own")
-    func ownParts() async throws {
+    @Test("A load uses the cache, the cache of originals and the downloader in its options")
+    func loadUsesItsOwnCachesAndDownloader() async throws {
         let (fixture, other) = (
             try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file)),
             try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture.blue.file))
@@ -81,8 +81,8 @@ struct ManagerOptionTests {
         #expect(fixture.cache.isCached(forKey: fake("b").absoluteString, processorIdentifier: half.identifier))
     }
 
-    @Test("removing a URL reaches the caches of the default options, each once")
-    func removing() async throws {
+    @Test("Removing a URL removes it from the caches of the default options, each once")
+    func removalReachesCachesOfDefaultOptions() async throws {
         let (fixture, images, originals) = (try ManagerFixture(), try ManagerFixture(), try ManagerFixture())
         let defaults = ImageOptions {
             $0.cache = images.cache
@@ -103,8 +103,8 @@ struct ManagerOptionTests {
         }
     }
 
-    @Test("the shared manager, the default cache and the default downloader can be replaced")
-    func shared() throws {
+    @Test("The shared manager, the default cache and the default downloader can be replaced")
+    func sharedInstancesCanBeReplaced() throws {
         let fixture = try ManagerFixture()
         let before = HalcyonManager.shared
         defer { HalcyonManager.shared = before }
@@ -122,8 +122,8 @@ struct ManagerOptionTests {
         #expect(ImageDownloader.default === fixture.downloader && HalcyonManager().downloader === fixture.downloader)
     }
 
-    @Test("a file's URL is read from the file, also as a network source")
-    func fileURL() async throws {
+    @Test("A file URL is read from the file, also as a network source")
+    func fileURLIsReadFromFile() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let url = URL(fileURLWithPath: fixture.folder.path + "/a.png")
@@ -134,8 +134,8 @@ struct ManagerOptionTests {
         #expect(fixture.cache.isCached(forKey: "other"))
     }
 
-    @Test("an image modifier changes what is returned, not what is cached")
-    func modifier() async throws {
+    @Test("An image modifier changes the returned image and not the cached one")
+    func imageModifierChangesOnlyTheResult() async throws {
         let (sample, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let options = ImageOptions { $0.imageModifier = AnyImageModifier { _ in blue.picture } }
@@ -149,8 +149,8 @@ struct ManagerOptionTests {
         #expect(fixture.manager.imageInMemory(for: Resource(fake("a")))?.image == sample.picture)
     }
 
-    @Test("the result names the source that was requested beside the one that had the image")
-    func originalSource() async throws {
+    @Test("The result names the requested source and the source of the image")
+    func resultNamesRequestedAndUsedSource() async throws {
         let transport = FakeTransport()
         transport.fail("a", .cannotConnect("no"))
         transport.answer("b", try EncodedPicture().file)
@@ -160,8 +160,8 @@ struct ManagerOptionTests {
         #expect(result.source.url == fake("b") && result.originalSource.url == fake("a"))
     }
 
-    @Test("in Low Data Mode the source for it takes the place of the resource's, and the alternatives follow")
-    func lowDataThenAlternatives() async throws {
+    @Test("In Low Data Mode the low-data source replaces the resource's, and the alternatives follow")
+    func lowDataSourceComesBeforeAlternatives() async throws {
         let transport = FakeTransport()
         transport.fail("low", .cannotConnect("no"))
         transport.fail("low", .cannotConnect("no"))
@@ -176,8 +176,8 @@ struct ManagerOptionTests {
         #expect(transport.calls.map(\.name) == ["low", "b"])
     }
 
-    @Test("the file has the extension of the load, in every look-up, removal and refresh")
-    func forcedExtension() async throws {
+    @Test("Look-ups, prefetches and removals use the file extension of the load")
+    func everyOperationUsesForcedExtension() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let (manager, cache) = (fixture.manager, fixture.cache)
@@ -204,9 +204,9 @@ struct ManagerOptionTests {
     }
 
     @Test(
-        "joined loads each wait until the disk has the image, and the entry expires with the later of them",
+        "Joined loads wait until the image is on disk, and the entry gets the latest expiration",
         arguments: [true, false])
-    func joinedLoads(areEqual: Bool) async throws {
+    func joinedLoadsWaitForStoreAndLatestExpiration(areEqual: Bool) async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let key = fake("a").absoluteString
@@ -226,7 +226,7 @@ struct ManagerOptionTests {
         }
         await fixture.downloader.waitForWaiters(40)
         transport.answer("a", try EncodedPicture().file)
-        // All have the image, and none is written: time for a load that does not wait to end.
+        // All have the image, and it is not written yet. A load that did not wait would end now.
         await waitUntil { fixture.downloader.waiterCount == 0 && serializer.waiting.load(ordering: .relaxed) > 0 }
         try await Task.sleep(for: .milliseconds(20))
         serializer.gate.signal()
@@ -243,8 +243,8 @@ struct ManagerOptionTests {
         #expect(fixture.cache.diskStorage?.isCached(forKey: key) == false)
     }
 
-    @Test("a joined load in memory alone leaves the disk to the others")
-    func joinedTiers() async throws {
+    @Test("A memory-only load does not prevent the disk store of a load that joins it")
+    func memoryOnlyLoadLeavesDiskStoreToOthers() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let inMemory = Task {
@@ -260,8 +260,8 @@ struct ManagerOptionTests {
         #expect(fixture.cache.diskStorage?.isCached(forKey: fake("a").absoluteString) == true)
     }
 
-    @Test("an image that is refreshed for memory alone removes the older one from disk; one of the same transfer stays")
-    func refreshedInMemory() async throws {
+    @Test("A memory-only refresh removes the older image from disk, but not one of the same transfer")
+    func memoryOnlyRefreshRemovesOlderDiskImage() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let key = fake("a").absoluteString
@@ -275,7 +275,7 @@ struct ManagerOptionTests {
         await fixture.settle()
         #expect(fixture.cache.imageCachedType(forKey: key) == .memory)
         #expect(fixture.cache.diskStorage?.isCached(forKey: key) == false)
-        // The load that keeps it on disk comes first.
+        // The load that stores it on disk starts first.
         let slow = FakeTransport()
         let other = try ManagerFixture(slow)
         let onDisk = Task {
@@ -290,8 +290,8 @@ struct ManagerOptionTests {
         #expect(other.cache.diskStorage?.isCached(forKey: key) == true)
     }
 
-    @Test("a prefetcher's loads have a low priority unless the call states another, whatever other options it has")
-    func prefetchPriority() async throws {
+    @Test("A prefetch has a low priority unless its options state another")
+    func prefetchHasLowPriorityUnlessStated() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let options = ImageOptions(processor: DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3)))
@@ -301,8 +301,8 @@ struct ManagerOptionTests {
         #expect(transport.calls.prefix(2) == [.start("a", .low), .start("b", .high)])
     }
 
-    @Test("all variants of a URL are removed, from memory and disk, and nothing else")
-    func removeVariants() async throws {
+    @Test("Removing a URL removes all its variants from memory and disk, and no other URL's")
+    func removingURLRemovesAllVariants() async throws {
         let folder = try TemporaryFolder()
         let key = fake("a").absoluteString
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
@@ -320,7 +320,7 @@ struct ManagerOptionTests {
             }
             await fixture.cache.close()
         }
-        // Another start knows the variants by the index database alone.
+        // After a restart only the index database lists the variants.
         let fixture = try ManagerFixture(FakeTransport(), folder: folder)
         let isCached = { (name: String, variant: String) in
             fixture.cache.isCached(forKey: fake(name).absoluteString, processorIdentifier: variant)
@@ -334,8 +334,8 @@ struct ManagerOptionTests {
         #expect(isCached("ab", "") && isCached("ab", half.identifier))
     }
 
-    @Test("a ready-made processor makes images for a downloader without a manager")
-    func downloadProcessor() async throws {
+    @Test("A downloader without a manager makes images with a ready-made processor")
+    func downloaderRunsImageProcessorWithoutManager() async throws {
         let sample = try EncodedPicture()
         let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: sample.file))
         #expect(try await downloader.download(fake("a"), processor: .image()).value == sample.picture)
@@ -343,8 +343,8 @@ struct ManagerOptionTests {
         #expect(try await downloader.download(fake("a"), processor: .image(half)).value.width == 4)
     }
 
-    @Test("a cache named as another's folder of notes does not meet it")
-    func notesFolder() async throws {
+    @Test("A cache named like another cache's folder of freshness records stays separate from it")
+    func cacheNamedLikeNotesFolderStaysSeparate() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let other = try ImageCache<Bitmap>(

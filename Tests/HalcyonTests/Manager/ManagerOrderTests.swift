@@ -12,8 +12,8 @@ import Testing
 struct ManagerOrderTests {
     private let mono = ImageOptions(processor: BlackWhiteImageProcessor())
 
-    @Test("row 50: target cache, then original and processor, then the error of onlyFromCache, then the download")
-    func order() async throws {
+    @Test("A load tries the cache, then the cached original, then the download; onlyFromCache ends before it")
+    func loadTriesCacheThenOriginalThenDownload() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
@@ -46,8 +46,8 @@ struct ManagerOrderTests {
         #expect(transport.calls.count == 2)
     }
 
-    @Test("The synchronous look-up is an access where it hits, and counts nothing where it does not")
-    func inMemory() async throws {
+    @Test("The synchronous look-up counts as an access on a hit, and counts nothing on a miss")
+    func synchronousLookUpCountsHitsOnly() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let (manager, cache) = (fixture.manager, fixture.cache)
@@ -74,9 +74,8 @@ struct ManagerOrderTests {
         #expect(other.cacheKey == "own" && shoe.cacheKey == "http://fake/a")
     }
 
-    @Test(
-        "row 50: forceRefresh loads whatever is cached and replaces it; fromMemoryCacheOrRefresh leaves the disk alone")
-    func refresh() async throws {
+    @Test("forceRefresh loads and replaces a cached image; fromMemoryCacheOrRefresh ignores the disk")
+    func forceRefreshReplacesCachedImage() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -103,8 +102,8 @@ struct ManagerOrderTests {
         #expect(try await load(nil, 3) { $0.fromMemoryCacheOrRefresh = true }.cacheType == .memory)
     }
 
-    @Test("row 50: alternative sources are tried in turn, and each failure is reported")
-    func alternatives() async throws {
+    @Test("Alternative sources are tried in order, and the error lists every failure")
+    func alternativeSourcesAreTriedInOrder() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -134,7 +133,7 @@ struct ManagerOrderTests {
         #expect(failures.map(\.source.cacheKey) == ["http://fake/a", "http://fake/b"])
         #expect(failures.first?.error as? NetworkError == .invalidStatusCode(404, url: fake("a")))
         #expect(failures.last?.error as? NetworkError == .timedOut(.idle))
-        // One that has no alternative says what was wrong itself.
+        // Without alternatives the load's own error is reported.
         let lone = Task { await failure { try await fixture.manager.image(for: fake("d")) } }
         await transport.waitForCalls(5)
         transport.answer("d", Data("no image".utf8))
@@ -142,8 +141,8 @@ struct ManagerOrderTests {
         #expect(!fixture.cache.isCached(forKey: "http://fake/d"))
     }
 
-    @Test("row 50: a failed transfer is tried again as the strategy says, and the cache gets what came then")
-    func retry() async throws {
+    @Test("A failed transfer is retried as the strategy says, and the result is cached")
+    func failedTransferIsRetriedAndCached() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -152,7 +151,7 @@ struct ManagerOrderTests {
         let load = Task { [options] in try await fixture.manager.image(for: fake("a"), options: options) }
         await transport.waitForCalls(1)
         transport.answer("a", Data(), status: 503)
-        // The sweeper of the memory is the other one.
+        // The other sleeper is the memory's sweeper.
         await fixture.clock.waitForSleepers(2)
         fixture.clock.advance(by: 5)
         await transport.waitForCalls(2)
@@ -161,8 +160,8 @@ struct ManagerOrderTests {
         #expect(fixture.cache.imageCachedType(forKey: "http://fake/a") == .memory)
     }
 
-    @Test("row 50: where the network is to be spared, another source is loaded and cached under its own key")
-    func lowData() async throws {
+    @Test("In Low Data Mode the low-data source is loaded under its own key, or the load fails")
+    func lowDataModeLoadsLowDataSource() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport, constrained: true)

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-/// What a load does with the answer to a revalidation, with a failure and in Low Data Mode.
+/// How a load handles the answer to a revalidation, a failure and Low Data Mode.
 @Suite("Manager: revalidation", .timeLimit(.minutes(20)))
 struct ManagerRevalidationTests {
     /// A server of one picture, whose status and fields a test changes. It answers 304 to its tag.
@@ -16,7 +16,7 @@ struct ManagerRevalidationTests {
         struct Answer { var status = 200, control = "max-age=10", files: [String: Data] = [:] }
 
         let answer: Mutex<Answer>
-        /// The field that names the user, whose picture is answered.
+        /// The request field that names the user whose picture is returned.
         let field: String
 
         init(_ file: Data, control: String = "max-age=10", field: String = "X-User") {
@@ -50,10 +50,10 @@ struct ManagerRevalidationTests {
     }
 
     @Test(
-        "a 304 that makes a shared entry private removes it, and each user loads an own one",
+        "A 304 that makes a shared entry private removes it, and each user loads an own one",
         arguments: [(control: "private, max-age=60", by: "X-User"), (control: "max-age=60", by: "Authorization")],
         [false, true])
-    func becomesPrivate(change: (control: String, by: String), isLater: Bool) async throws {
+    func privateNotModifiedRemovesSharedEntry(change: (control: String, by: String), isLater: Bool) async throws {
         let (old, red, blue) = (
             try EncodedPicture(), try EncodedPicture(PixelColor(red: 250, green: 10, blue: 10)), try EncodedPicture.blue
         )
@@ -89,12 +89,12 @@ struct ManagerRevalidationTests {
     }
 
     @Test(
-        "a stale image is used where the server fails with 500, 502, 503 or 504, and not where it refuses",
+        "A stale image is served for status 500, 502, 503 and 504, and not for 4xx",
         arguments: [
             (401, false), (403, false), (404, false), (410, false), (429, false),
             (500, true), (502, true), (503, true), (504, true),
         ])
-    func refusals(status: Int, isServed: Bool) async throws {
+    func staleImageServesServerErrorsOnly(status: Int, isServed: Bool) async throws {
         let sample = try EncodedPicture()
         let script = Script(sample.file, control: "max-age=10, stale-if-error=100")
         let fixture = try ManagerFixture(script.transport())
@@ -108,8 +108,8 @@ struct ManagerRevalidationTests {
         #expect((error == nil) == isServed)
     }
 
-    @Test("a stale image is used where the server cannot be reached, and not where it is not trusted")
-    func unreachable() async throws {
+    @Test("A stale image is served if the server is unreachable, and not if its certificate is invalid")
+    func staleImageServesUnreachableServer() async throws {
         let (sample, transport) = (try EncodedPicture(), FakeTransport())
         let fixture = try ManagerFixture(transport)
         transport.answer(
@@ -122,8 +122,8 @@ struct ManagerRevalidationTests {
         #expect(await failure { try await fixture.manager.image(for: fake("a"), options: fresh()) } is NetworkError)
     }
 
-    @Test("in Low Data Mode a stale image is not revalidated, its other source is used; also in the background")
-    func lowDataMode() async throws {
+    @Test("In Low Data Mode a stale image is not revalidated; the low-data source is loaded instead")
+    func lowDataModeDoesNotRevalidate() async throws {
         let (sample, small) = (try EncodedPicture(), try EncodedPicture.blue)
         let script = Script(sample.file)
         script.answer.withLock { $0.files["low"] = small.file }
@@ -145,7 +145,7 @@ struct ManagerRevalidationTests {
         #expect(try await manager.image(for: fake("a"), options: later).image == sample.picture)
         await waitUntil { manager.loader.revalidating.withLock { $0.isEmpty } }
         #expect(names(transport) == ["a", "low"])
-        // None of the following is an access of what is prefetched.
+        // Prefetches are not counted as accesses.
         let before = (fixture.recorder.all.count, fixture.cache.statistics.lookUps.memory)
         _ = try await manager.prefetch(Resource(fake("a")), options, toMemory: false)
         _ = try await manager.prefetch(Resource(fake("b")), options, toMemory: false)
@@ -157,8 +157,8 @@ struct ManagerRevalidationTests {
         #expect(names(transport) == ["a", "low", "a?"])
     }
 
-    @Test("the priority of a load can be changed while it revalidates")
-    func priority() async throws {
+    @Test("The priority of a load can be changed while it revalidates")
+    func priorityCanChangeDuringRevalidation() async throws {
         let (sample, transport) = (try EncodedPicture(), FakeTransport())
         let fixture = try ManagerFixture(transport)
         transport.answer("a", sample.file, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
@@ -176,8 +176,8 @@ struct ManagerRevalidationTests {
         await waitUntil { done.value }
     }
 
-    @Test("a refresh answered no-store leaves neither the earlier image nor its record", arguments: [false, true])
-    func noStore(isVariant: Bool) async throws {
+    @Test("A refresh answered no-store removes the earlier image and its freshness record", arguments: [false, true])
+    func noStoreRefreshRemovesImageAndRecord(isVariant: Bool) async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let script = Script(old.file, control: "max-age=1000")
         let fixture = try ManagerFixture(script.transport())
@@ -201,8 +201,8 @@ struct ManagerRevalidationTests {
         #expect(await failure { try await fixture.manager.image(for: fake("a"), options: only) } is ManagerError)
     }
 
-    @Test("what a server says is noted for the bytes of its response only", arguments: [false, true])
-    func notedBytes(isReplaced: Bool) async throws {
+    @Test("Freshness is recorded only for the bytes of its response", arguments: [false, true])
+    func freshnessIsRecordedForItsResponseOnly(isReplaced: Bool) async throws {
         let (sample, other) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture(FakeTransport())
         let (url, key) = (fake("a"), fake("a").absoluteString)
@@ -222,7 +222,7 @@ struct ManagerRevalidationTests {
             await fixture.cache.store(other.picture, original: other.file, forKey: key)
             await fixture.settle()
         }
-        // It shares the response, and the first load has kept it.
+        // This load shares the response, which the first load has stored.
         await fixture.manager.loader.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
         let record = FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))
         #expect((record != nil) == !isReplaced)

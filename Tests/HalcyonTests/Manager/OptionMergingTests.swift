@@ -16,7 +16,7 @@ struct OptionMergingTests {
         let name: String
         let set: @Sendable (inout ImageOptions, _ isSecond: Bool) -> Void
         let read: @Sendable (ImageLoadOptions) -> String
-        /// What the default is read as.
+        /// The value that is read for the default.
         let ifUnset: String
 
         init<Value: Sendable>(
@@ -157,14 +157,14 @@ struct OptionMergingTests {
         ]
     }
 
-    @Test("every stored property of the options is in the table")
-    func complete() {
+    @Test("The table lists every stored property of the options")
+    func tableListsEveryStoredOption() {
         let stored = Mirror(reflecting: ImageOptions()).children.compactMap(\.label)
         #expect(options.map(\.name).sorted() == stored.sorted())
     }
 
-    @Test("the call's value, else the manager's, else the default")
-    func merging() {
+    @Test("A call's value overrides the manager's, which overrides the default")
+    func callOverridesManagerOverridesDefault() {
         for option in options {
             func read(manager: Bool?, call: Bool?) -> String {
                 let manager = HalcyonManager(
@@ -182,8 +182,8 @@ struct OptionMergingTests {
         }
     }
 
-    @Test("originals follow the cache of a call, unless the call states theirs")
-    func originals() {
+    @Test("Originals use the cache of the call unless it states a cache of originals")
+    func originalsUseCacheOfTheCall() {
         func originals(
             _ manager: (inout ImageOptions) -> Void, _ call: (inout ImageOptions) -> Void
         ) -> ImageCache<Bitmap> {
@@ -197,8 +197,8 @@ struct OptionMergingTests {
         #expect(originals({ $0.cache = first.cache }, { $0.originalCache = second.cache }) === second.cache)
     }
 
-    @Test("a prefetch has a low priority and a utility queue unless told otherwise, a predicted one a background queue")
-    func prefetches() {
+    @Test("Prefetches use a low priority and the utility queue by default, predicted ones the background queue")
+    func prefetchesUseLowPriorityAndUtilityQueue() {
         func prefetch(_ call: ImageOptions?) -> ImageLoadOptions {
             ImageLoadOptions(call, of: own.manager, isPrefetch: true)
         }
@@ -212,8 +212,8 @@ struct OptionMergingTests {
         #expect(label(predicted) == DispatchQueue.global(qos: .background).label)
     }
 
-    @Test("joined loads are processed on the queue of the one with the highest priority")
-    func joinedQueue() async throws {
+    @Test("Joined loads are processed on the queue of the load with the highest priority")
+    func joinedLoadsUseQueueOfHighestPriority() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let marker = DispatchSpecificKey<Int>()

@@ -8,14 +8,14 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Prefetcher: ahead of need, and behind everybody who waits", .timeLimit(.minutes(20)))
+@Suite("Prefetcher: concurrency, priority, reports", .timeLimit(.minutes(20)))
 struct PrefetcherTests {
     private func resources(_ names: String...) -> [Resource] { names.map { Resource(fake($0), cacheKey: $0) } }
 
     private func keys(_ resources: [Resource]) -> [String] { resources.map(\.cacheKey).sorted() }
 
-    @Test("row 52: at most so many at a time, in order, at a low priority")
-    func limit() async throws {
+    @Test("The prefetcher loads at most maxConcurrent resources at once, in order, at a low priority")
+    func prefetcherLimitsConcurrentLoads() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -38,8 +38,8 @@ struct PrefetcherTests {
         #expect(await prefetcher.run().count == 5 && transport.calls.count == 5)
     }
 
-    @Test("row 52: skipped, failed and completed are reported, each resource once; progress after each")
-    func report() async throws {
+    @Test("The report lists each resource once as skipped, failed or completed, with progress after each")
+    func reportListsEachResourceOnce() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
@@ -65,8 +65,8 @@ struct PrefetcherTests {
         #expect(keys(second.skipped) == ["a"] && keys(second.completed) == ["d"])
     }
 
-    @Test("row 52: stopped, what is under way ends at once and nothing more begins; who waits for it, too, goes on")
-    func stop() async throws {
+    @Test("Stopping ends running prefetches and starts no others; a visible load of the same resource continues")
+    func stoppingEndsPrefetchesButNotVisibleLoads() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -95,8 +95,8 @@ struct PrefetcherTests {
         #expect(keys(await cancelled.value.stopped) == ["e"])
     }
 
-    @Test("row 52: below visible loads, and raised when one joins")
-    func priority() async throws {
+    @Test("A visible load that joins a prefetch raises its priority")
+    func visibleLoadRaisesPrefetchPriority() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -108,13 +108,13 @@ struct PrefetcherTests {
         transport.answer("a", sample.file)
         #expect(try await visible.value == sample.picture)
         #expect(keys(await run.value.completed) == ["a"])
-        // It is in memory for who looked, and the log has one access.
+        // The image is in memory for the visible load, and the log has one access.
         #expect(fixture.cache.imageCachedType(forKey: "a") == .memory)
         #expect(fixture.recorder.all.map(\.outcome) == [.network])
     }
 
-    @Test("row 52: on disk, and in memory on request; the first look at it is told apart, and prefetching is no access")
-    func toMemory() async throws {
+    @Test("A prefetch to disk or memory is no access; the first use is logged as prefetched")
+    func prefetchIsNoAccess() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         func prefetch(_ name: String, toMemory: Bool) async -> PrefetchReport {
@@ -136,10 +136,8 @@ struct PrefetcherTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .prefetched, .memory])
     }
 
-    @Test(
-        "row 52: what is cached and stale is asked for where freshness counts: 304 is skipped, what has changed is loaded"
-    )
-    func stale() async throws {
+    @Test("With a freshness policy a prefetch revalidates stale entries: 304 is skipped, 200 is loaded")
+    func prefetchRevalidatesStaleEntries() async throws {
         let (sample, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", sample.file, "max-age=60")
         let server = try versions.start()
@@ -154,22 +152,22 @@ struct PrefetcherTests {
         #expect(await prefetch(options).completed.count == 1)
         fixture.clock.advance(by: 30)
         #expect(await prefetch(options).skipped.count == 1 && versions.log == ["200 -"])
-        // Stale: asked for, and fresh again.
+        // Stale: revalidated, and fresh again.
         fixture.clock.advance(by: 31)
         #expect(await prefetch(options).skipped.count == 1)
         #expect(await prefetch(options).skipped.count == 1)
         #expect(versions.log == ["200 -", "304 \"1\""])
-        // Where freshness does not count, what is cached is good enough; and nothing is asked for where only the cache may be.
+        // Without a freshness policy the cached image is used; `onlyFromCache` sends no request.
         fixture.clock.advance(by: 61)
         versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", blue.file) }
         #expect(await prefetch(ImageOptions()).skipped.count == 1)
         var cached = options
         cached.onlyFromCache = true
         #expect(await prefetch(cached).skipped.count == 1 && versions.log.count == 2)
-        // A server that fails leaves what is there, and says so.
+        // If the server fails, the cached image stays and the prefetch fails.
         versions.version.withLock { $0.fails = true }
         #expect(await prefetch(options).failed.count == 1 && fixture.cache.isCached(forKey: resource.cacheKey))
-        // Memory gets the new one, too, if it had the old.
+        // Memory gets the new image if it had the old one.
         versions.version.withLock { $0.fails = false }
         #expect(try await fixture.manager.image(for: resource).image == sample.picture)
         #expect(await prefetch(options).completed.count == 1)
@@ -179,8 +177,8 @@ struct PrefetcherTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .prefetched])
     }
 
-    @Test("images are processed on a queue of the class utility, and progress comes on the queue asked for, in order")
-    func queues() async throws {
+    @Test("Prefetched images are processed on a utility queue, and progress is reported on the callback queue")
+    func prefetchesProcessOnUtilityQueue() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let processor = QueueProcessor()
         let queue = DispatchQueue(label: "test.progress")
@@ -200,14 +198,14 @@ struct PrefetcherTests {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
         #expect(counts.withLock { $0 } == [1, 2, 3])
         #expect(processor.labels.withLock { $0.count { $0.contains("utility") } } == 3)
-        // A load that is awaited runs at a higher class.
+        // A visible load runs at a higher quality of service.
         options.processor = processor
         _ = try await fixture.manager.image(for: fake("d"), options: options)
         #expect(processor.labels.withLock { $0.last }?.contains("initiated") == true)
     }
 
-    @Test("row 52: a retry does not skip the prefetcher, nor do alternative sources and originals")
-    func retry() async throws {
+    @Test("Prefetches use retries, alternative sources and cached originals")
+    func prefetchUsesRetriesAlternativesAndOriginals() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -224,7 +222,7 @@ struct PrefetcherTests {
             await transport.waitForCalls(attempt)
             transport.answer("a", Data(), status: 503)
             if attempt == 1 {
-                // The sweeper of the memory is the other one.
+                // The other sleeper is the memory's sweeper.
                 await fixture.clock.waitForSleepers(2)
                 fixture.clock.advance(by: 3)
             }
@@ -240,8 +238,8 @@ struct PrefetcherTests {
         #expect(keys(second.completed) == ["b"] && transport.calls.count == 3)
     }
 
-    @Test("row 52: the queue begins as many as may run, in order, and nothing once it is stopped")
-    func queue() {
+    @Test("The prefetch queue starts up to its limit in order, and nothing after it is stopped")
+    func queueStartsUpToItsLimitUntilStopped() {
         var queue = PrefetchQueue(count: 4, limit: 2)
         #expect(queue.begin() == [0, 1] && queue.running == 2)
         #expect(queue.ended(isStopped: false) == [2] && queue.ended(isStopped: false) == [3])
@@ -262,7 +260,7 @@ private func queueLabel() -> String {
     return label.map { String(cString: $0) } ?? "unknown"
 }
 
-/// Changes nothing, and writes down the label of its queue.
+/// Returns the picture unchanged and records the label of its queue.
 final class QueueProcessor: BitmapProcessor {
     let identifier = "queue"
     let labels = Mutex<[String]>([])
@@ -273,7 +271,7 @@ final class QueueProcessor: BitmapProcessor {
     }
 }
 
-/// Stores PNG files, and writes down the labels of the queues on which they are made.
+/// Stores PNG files and records the labels of the queues that encode them.
 final class QueueSerializer: CacheSerializer {
     let labels = Mutex<[String]>([])
 

@@ -11,7 +11,7 @@ import Testing
 /// Responses that are private to a user are never served to another one.
 @Suite("Manager: private content", .timeLimit(.minutes(20)))
 struct PrivateContentTests {
-    /// A server whose answers tell the user that `X-User` names by their colour.
+    /// A server that returns a picture in the colour of the user in `X-User` or `Authorization`.
     private struct Server {
         static let colors = ["u1": EncodedPicture.red, "u2": EncodedPicture.green]
         let server: HostileServer
@@ -52,13 +52,13 @@ struct PrivateContentTests {
     }
 
     @Test(
-        "a private, authorised or varying response is cached for its user alone, in both tiers and across restarts",
+        "A private, authorized or varying response is cached for its user only, also after a restart",
         arguments: [
             (fields: ["Cache-Control: private, max-age=60"], by: "X-User"),
             (fields: ["Cache-Control: max-age=60"], by: "Authorization"),
             (fields: ["Cache-Control: max-age=60", "Vary: Accept-Encoding, X-User"], by: "X-User"),
         ])
-    func partition(fields: [String], by field: String) async throws {
+    func privateResponseIsCachedForItsUserOnly(fields: [String], by field: String) async throws {
         let server = try Server(fields)
         let folder = try TemporaryFolder()
         do {
@@ -85,8 +85,8 @@ struct PrivateContentTests {
         #expect(server.server.count("/a") == 2)
     }
 
-    @Test("a public response, and one that varies alike for everyone, is shared")
-    func shared() async throws {
+    @Test("A public response without a Vary field that differs by user is shared")
+    func publicResponseIsShared() async throws {
         let server = try Server(["Cache-Control: public, max-age=60", "Vary: Accept, Accept-Encoding"])
         let fixture = try ManagerFixture()
         for user in ["u1", "u2", nil] { _ = try await load(fixture, server.url, user, by: nil) }
@@ -94,8 +94,8 @@ struct PrivateContentTests {
         #expect(fixture.cache.isCached(forKey: server.url.absoluteString))
     }
 
-    @Test("a private response to a load without a user is not served to a user, from no tier, nor a variant of it")
-    func withoutUser() async throws {
+    @Test("A private response to a load without a user, and its variants, are served to no user")
+    func privateResponseWithoutUserServesNoUser() async throws {
         let server = try Server(["Cache-Control: private, max-age=60"])
         let folder = try TemporaryFolder()
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
@@ -122,20 +122,20 @@ struct PrivateContentTests {
             if round == 0 { fixture.cache.clearMemoryCache() }
             if round == 1 { #expect(try await load(fixture, server.url, nil, by: nil, only).cacheType == .disk) }
         }
-        // It has a key of its own: nothing that could be evicted or lost beside it tells that it is private.
+        // Its own key marks it as private. No other entry, which could be evicted or lost, is needed for that.
         #expect(!fixture.cache.isCached(forKey: server.url.absoluteString))
         #expect(try await load(fixture, server.url, "u1", by: "X-User").image == (try EncodedPicture.red().picture))
         #expect(try await load(fixture, server.url, nil, by: nil, only).image == (try EncodedPicture.blue.picture))
     }
 
-    @Test("whether there are private entries at all is known from memory, from the disk, and after a restart")
-    func privateEntries() async throws {
+    @Test("The cache knows whether private entries may exist, also after a restart")
+    func cacheKnowsWhetherPrivateEntriesExist() async throws {
         let server = try Server(["Cache-Control: private, max-age=60"])
         for user in ["u1", nil] {
             let folder = try TemporaryFolder()
             do {
                 let fixture = try ManagerFixture(folder: folder)
-                // Before the folder was listed there can be some.
+                // Before the folder is listed, private entries may exist.
                 await fixture.settle()
                 #expect(!fixture.cache.privateEntries.mayExist)
                 await fixture.cache.store(try EncodedPicture().picture, forKey: "shared")
@@ -149,7 +149,7 @@ struct PrivateContentTests {
             #expect(fixture.cache.privateEntries.mayExist)
             #expect(try await load(fixture, server.url, user, by: nil).cacheType == .disk)
         }
-        // A disk that cannot be opened has none that could be found.
+        // A disk that cannot be opened contains no private entries.
         let folder = try TemporaryFolder()
         let first = try ManagerFixture(folder: folder)
         #expect(first.cache.diskState.isOpen)
@@ -160,8 +160,8 @@ struct PrivateContentTests {
         await first.cache.close()
     }
 
-    @Test("a private entry whose row in the index was lost is found")
-    func lostIndex() async throws {
+    @Test("A private entry is found after the index was lost")
+    func privateEntryIsFoundAfterIndexLoss() async throws {
         let server = try Server(["Cache-Control: private, max-age=60"])
         let folder = try TemporaryFolder()
         let first = try ManagerFixture(folder: folder)
@@ -176,8 +176,8 @@ struct PrivateContentTests {
         #expect(try await load(second, server.url, "u1", by: "X-User", only).cacheType == .disk)
     }
 
-    @Test("a response that is no longer private takes the place of the private one", arguments: ["u1", nil])
-    func published(user: String?) async throws {
+    @Test("A response that is no longer private replaces the private entry and its variants", arguments: ["u1", nil])
+    func publicResponseReplacesPrivateEntry(user: String?) async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let isPublic = SharedFlag()
         let server = try HostileServer { visit in
@@ -210,8 +210,8 @@ struct PrivateContentTests {
         #expect(server.count("/a") == 3)
     }
 
-    @Test("a private entry that cannot be read gives way to the shared one")
-    func unreadable() async throws {
+    @Test("The shared entry is served if the private entry cannot be read")
+    func sharedEntryServesForUnreadablePrivateOne() async throws {
         let server = try Server(["Cache-Control: public, max-age=60"])
         let fixture = try ManagerFixture()
         _ = try await load(fixture, server.url, nil, by: nil)
@@ -224,8 +224,8 @@ struct PrivateContentTests {
         #expect(try await load(fixture, server.url, "u1", by: nil, only).image == EncodedPicture.blue.picture)
     }
 
-    @Test("an image behind a redirect that is for one user is that user's, and one that must not be stored is not")
-    func redirected() async throws {
+    @Test("An image behind a private redirect is its user's; behind a no-store redirect it is not stored")
+    func redirectHeadersDecideWhoseImageItIs() async throws {
         let files = try Server.colors.mapValues { try $0().file }
         let images = try HostileServer { visit in
             let user = String(visit.path.dropFirst())
@@ -245,7 +245,7 @@ struct PrivateContentTests {
             }
             #expect(server.count(path) == 2 && !fixture.cache.isCached(forKey: url.absoluteString))
         }
-        // A redirect that says nothing of the kind leaves the image to all.
+        // Behind a redirect without such directives the image is shared.
         let (fixture, url) = (try ManagerFixture(), server.url("/all"))
         for user in ["u1", "u2"] { _ = try await load(fixture, url, user, by: nil) }
         #expect(server.count("/all") == 1 && fixture.cache.isCached(forKey: url.absoluteString))
@@ -253,10 +253,8 @@ struct PrivateContentTests {
         #expect(!fixture.cache.isCached(forKey: server.url("/no-store").absoluteString))
     }
 
-    @Test(
-        "users whose equal requests share a transfer do not share its private response, whatever they make of it",
-        arguments: [false, true])
-    func joined(processorsDiffer: Bool) async throws {
+    @Test("Users whose requests share a transfer do not share its private response", arguments: [false, true])
+    func usersInOneTransferDoNotShareItsPrivateResponse(processorsDiffer: Bool) async throws {
         let file = try EncodedPicture().file
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
@@ -276,7 +274,8 @@ struct PrivateContentTests {
         await fixture.downloader.waitForWaiters(4)
         for _ in 0..<4 { gate.signal() }
         for load in loads { _ = try await load.value }
-        // The loads of u1 share a transfer, unless that of another user answers first and they load again one after the other.
+        // The loads of u1 share a transfer, unless that of another user answers first and they load again one after
+        // the other.
         #expect((3...4).contains(server.count("/a")))
         let key = server.url("/a").absoluteString
         for (number, owner) in ["u1", "u2", "", "u1"].enumerated() {
@@ -295,8 +294,8 @@ struct PrivateContentTests {
         }
     }
 
-    @Test("users who revalidate one shared entry together do not share a private answer")
-    func revalidated() async throws {
+    @Test("Users who revalidate one shared entry together do not share a private answer")
+    func usersRevalidatingTogetherDoNotSharePrivateAnswer() async throws {
         let gate = DispatchSemaphore(value: 0)
         let (old, new) = (try EncodedPicture().file, try EncodedPicture.blue.file)
         let server = try HostileServer { visit in
@@ -324,8 +323,8 @@ struct PrivateContentTests {
         #expect(server.count("/a") == 3)
     }
 
-    @Test("a user is forgotten: the private entries are removed, those of others stay")
-    func forget() async throws {
+    @Test("Removing a user's private entries keeps those of other users")
+    func removingUserKeepsOtherUsersEntries() async throws {
         let server = try Server(["Cache-Control: private, max-age=60"])
         let fixture = try ManagerFixture()
         for user in ["u1", "u2"] { _ = try await load(fixture, server.url, user, by: "X-User") }
@@ -339,8 +338,8 @@ struct PrivateContentTests {
         #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .none)
     }
 
-    @Test("a response that must not be stored is not kept by a joined load that does not heed the server")
-    func noStore() async throws {
+    @Test("A no-store response is not stored by joined loads that ignore freshness either")
+    func noStoreAppliesToLoadsIgnoringFreshness() async throws {
         let file = try EncodedPicture().file
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
@@ -349,7 +348,7 @@ struct PrivateContentTests {
         }
         let (fixture, other) = (try ManagerFixture(), try ManagerFixture())
         let url = server.url("/a")
-        // The same variant, kept at all the places where a load can have it kept.
+        // The same variant, with each option that decides where a load stores it.
         let loads = (0..<8).map { number in
             Task {
                 try await fixture.manager.image(
@@ -372,8 +371,8 @@ struct PrivateContentTests {
         }
     }
 
-    @Test("joined loads that state different extensions have a file each")
-    func extensions() async throws {
+    @Test("Joined loads with different file extensions store one file for each")
+    func joinedLoadsStoreOneFilePerExtension() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let loads = [nil, "webp", "webp"].map { forcedExtension in
@@ -397,8 +396,8 @@ struct PrivateContentTests {
         #expect(fixture.cache.statistics.disk.stores == 2)
     }
 
-    @Test("an entry without a record is loaded again where freshness counts, and used where the server fails")
-    func withoutRecord() async throws {
+    @Test("An entry without a freshness record is loaded again, and served if the server fails")
+    func entryWithoutRecordIsLoadedAgain() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", new.file, "max-age=60")
         let server = try versions.start()
@@ -413,8 +412,8 @@ struct PrivateContentTests {
         #expect(versions.log.last == "200 -")
     }
 
-    @Test("a variant of a kept original has the validators of the original's bytes only")
-    func variantsRecord() async throws {
+    @Test("A variant of a replaced original does not get the validators of the earlier bytes")
+    func variantGetsNoValidatorsOfOtherBytes() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=60")
         let server = try versions.start()

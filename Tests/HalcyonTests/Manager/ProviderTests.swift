@@ -8,10 +8,10 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: providers are asked once for all, and again where that is wanted", .timeLimit(.minutes(20)))
+@Suite("Manager: providers are called once for all waiters, and again on retry", .timeLimit(.minutes(20)))
 struct ProviderTests {
-    @Test("row 36: a hundred concurrent requests for one provider ask it once, are a hundred images and one store")
-    func hundred() async throws {
+    @Test("A hundred concurrent requests call one provider once and store each variant once")
+    func concurrentRequestsCallProviderOnce() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let provider = SlowProvider(sample.file)
@@ -30,13 +30,13 @@ struct ProviderTests {
         }
         #expect(images == 100 && provider.askedCount == 1 && calls.count == 1)
         await fixture.settle()
-        // The image, and what the processor made of it.
+        // The image and its processed variant.
         #expect(fixture.cache.statistics.memory.stores == 2 && fixture.cache.statistics.disk.stores == 2)
         #expect(fixture.manager.loader.providers.transferCount == 0)
     }
 
-    @Test("row 37: who waits for a provider is cancelled for himself; with the last one the provider is")
-    func cancelling() async throws {
+    @Test("Cancelling one waiter leaves the others; cancelling the last one cancels the provider")
+    func cancellingLastWaiterCancelsProvider() async throws {
         let fixture = try ManagerFixture()
         let (ended, end) = AsyncStream<Bool>.makeStream()
         let provider = ClosureProvider("a") { _ in
@@ -57,8 +57,8 @@ struct ProviderTests {
         #expect(fixture.manager.loader.providers.transferCount == 0)
     }
 
-    @Test("row 39: a provider's failure reaches all and is not remembered")
-    func failing() async throws {
+    @Test("A provider's failure reaches all waiters, and the next load calls the provider again")
+    func providerFailureReachesAllAndIsForgotten() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let gate = DispatchSemaphore(value: 0)
@@ -78,8 +78,8 @@ struct ProviderTests {
         #expect(provider.attempts == 2)
     }
 
-    @Test("row 45: a provider that fails is tried again as the strategy says, also ahead of need; what stays so is not")
-    func retries() async throws {
+    @Test("A failed provider is retried, also in a prefetch; missing files and invalid images are not")
+    func failedProviderIsRetried() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         var options = ImageOptions()
@@ -101,7 +101,7 @@ struct ProviderTests {
         await fixture.pauses(5, times: 2)
         #expect(await report.failed.first?.error is Refusal && hopeless.attempts == 3)
 
-        // Neither a file that is not there nor bytes that are no picture change by waiting.
+        // A missing file and invalid image data are not retried.
         let missing = URL(fileURLWithPath: fixture.folder.path + "/missing.png")
         let unread = await failure { try await fixture.manager.image(for: .file(missing), options: options) }
         #expect(unread is ManagerError)
@@ -110,8 +110,8 @@ struct ProviderTests {
         #expect(error is ImageError && text.attempts == 1)
     }
 
-    @Test("a file is read on the queue that its source states")
-    func fileQueue() async throws {
+    @Test("A file is read on the queue that its source states")
+    func fileIsReadOnItsSourceQueue() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         let file = URL(fileURLWithPath: try fixture.folder.file("a.png", Array(sample.file)))
@@ -124,8 +124,8 @@ struct ProviderTests {
         #expect(result.image == sample.picture && calls.count == 1)
     }
 
-    @Test("row 51: providers of two kinds are two sources, also with one key")
-    func kinds() async throws {
+    @Test("Providers of two kinds with one key are not merged")
+    func providersOfTwoKindsAreNotMerged() async throws {
         let (red, blue) = (try EncodedPicture(), try EncodedPicture.blue)
         let fixture = try ManagerFixture()
         let slow = SlowProvider(red.file)
@@ -143,10 +143,10 @@ struct ProviderTests {
     }
 }
 
-/// What a provider of these tests throws.
+/// The error of the providers in these tests.
 private struct Refusal: Error {}
 
-/// Counts.
+/// A counter.
 private final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 
@@ -170,7 +170,7 @@ private final class ClosureProvider: ImageDataProvider {
     func data() async throws -> Data { try await bytes(asked.add(1, ordering: .relaxed).newValue) }
 }
 
-/// Changes nothing, and says when it did.
+/// Returns the picture unchanged and reports each call.
 private struct CountedProcessor: BitmapProcessor {
     let identifier = "counted"
     let onCall: @Sendable () -> Void
@@ -182,10 +182,10 @@ private struct CountedProcessor: BitmapProcessor {
 }
 
 extension ManagerFixture {
-    /// Lets pauses pass, each of which must not end before its time.
+    /// Advances the clock over retry pauses and checks that none ends early.
     fileprivate func pauses(_ seconds: Double, times: Int) async {
         for _ in 0..<times {
-            // The sweeper of the memory is the other one.
+            // The other sleeper is the memory's sweeper.
             await clock.waitForSleepers(2)
             clock.advance(by: seconds - 0.1)
             #expect(clock.sleeperCount == 2)
@@ -195,7 +195,7 @@ extension ManagerFixture {
 }
 
 extension ProviderMerger {
-    /// Returns when so many wait.
+    /// Waits until there are `count` waiters.
     func waitForWaiters(_ count: Int) async {
         await waitUntil { waiterCount >= count }
     }

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Manager: sources, resources, originals", .timeLimit(.minutes(20)))
 struct SourceTests {
-    @Test("row 51: a URL, a file, bytes and a provider of one's own give their image, each under its key")
-    func sources() async throws {
+    @Test("A URL, a file, data and a custom provider each load an image under their own key")
+    func everyKindOfSourceLoadsUnderItsKey() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
@@ -39,8 +39,8 @@ struct SourceTests {
         }
     }
 
-    @Test("row 51: a resource's key, categories and user reach both tiers and the log")
-    func resources() async throws {
+    @Test("A resource's key, categories and user reach both tiers and the log")
+    func resourceMetadataReachesTiersAndLog() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let shoe = Resource(fake("a"), cacheKey: "shoe", categories: ["shoes", "sale"], user: "u7")
@@ -60,8 +60,8 @@ struct SourceTests {
         #expect(fixture.recorder.all.last?.outcome == .miss && fixture.recorder.all.last?.categories == ["hats"])
     }
 
-    @Test("row 49: cacheOriginalImage keeps the original as it came, so that a second processor needs no download")
-    func originals() async throws {
+    @Test("cacheOriginalImage stores the original bytes, so that a second processor needs no download")
+    func cachedOriginalServesSecondProcessor() async throws {
         let sample = try EncodedPicture(width: 40)
         let server = try HostileServer { $0.answer(Array(sample.file)) }
         let fixture = try ManagerFixture()
@@ -86,7 +86,7 @@ struct SourceTests {
         let whole = try await load(DefaultImageProcessor(), fixture.manager)
         #expect(whole.image == sample.picture && whole.cacheType == .disk)
         #expect(server.visits.count == 1)
-        // Without it, what a processor made is all there is.
+        // Without it only the processed image is cached.
         await fixture.cache.clear()
         _ = try await load(small, fixture.manager, keeps: false)
         let loaded = try await load(BlackWhiteImageProcessor(), fixture.manager, keeps: false)
@@ -99,8 +99,8 @@ struct SourceTests {
         #expect(server.count("/b") == 1)
     }
 
-    @Test("row 49: without a word about it the disk has the very bytes that came; encoded anew only on request")
-    func defaultSerializer() async throws {
+    @Test("By default the disk keeps the downloaded bytes; prefersOriginal off encodes them again")
+    func diskKeepsDownloadedBytesByDefault() async throws {
         let jpeg = try ImageEncoder.jpeg(quality: 40).encode(try EncodedPicture().picture)
         let fixture = try ManagerFixture()
         func kept(_ file: Data, _ key: String, _ change: (inout ImageOptions) -> Void = { _ in }) async throws -> Data {
@@ -122,8 +122,8 @@ struct SourceTests {
         #expect(encoded != jpeg && ImageFormat(of: encoded) == .jpeg)
     }
 
-    @Test("row 49: the cache by name keeps the very bytes, too")
-    func namedCache() async throws {
+    @Test("A cache created by name keeps the downloaded bytes")
+    func namedCacheKeepsDownloadedBytes() async throws {
         let folder = try TemporaryFolder()
         let cache = try ImageCache<Bitmap>(name: "named", cacheDirectoryURL: URL(fileURLWithPath: folder.path))
         let manager = HalcyonManager(cache: cache)
@@ -134,10 +134,8 @@ struct SourceTests {
         #expect(try cache.diskStorage?.value(forKey: "a") == file)
     }
 
-    @Test(
-        "row 49: the original bytes come from every tier: the load, memory, the disk, for the image itself and for variants"
-    )
-    func originalData() async throws {
+    @Test("Original bytes come from the network, memory and disk, for the image and for variants")
+    func originalDataComesFromEveryTier() async throws {
         let file = try Fixture.data("jpeg-420.jpg")
         for processor in [DefaultImageProcessor(), BlackWhiteImageProcessor()] as [any ImageProcessor] {
             let fixture = try ManagerFixture()
@@ -164,8 +162,8 @@ struct SourceTests {
         }
     }
 
-    @Test("row 49: a serializer of the load's own writes and reads what is on disk")
-    func serializers() async throws {
+    @Test("A load's own serializer writes and reads the file on disk")
+    func loadSerializerWritesAndReadsDisk() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture()
         var options = ImageOptions()

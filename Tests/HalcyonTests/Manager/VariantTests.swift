@@ -9,10 +9,10 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-@Suite("Manager: variants of kept originals, and shared work", .timeLimit(.minutes(20)))
+@Suite("Manager: variants of cached originals, and shared work", .timeLimit(.minutes(20)))
 struct VariantTests {
-    @Test("row 49: twenty simultaneous loads of one variant process and store once, and all get it")
-    func onceForAll() async throws {
+    @Test("Twenty simultaneous loads of one variant process and store it once")
+    func simultaneousLoadsProcessVariantOnce() async throws {
         let sample = try EncodedPicture(width: 40)
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
@@ -38,8 +38,8 @@ struct VariantTests {
         #expect(fixture.manager.loader.variants.count == 0 && fixture.manager.loader.lookUps.count == 0)
     }
 
-    @Test("loads that ignore what servers say share a variant, whether they say so or not")
-    func ignoredFreshness() async throws {
+    @Test("Loads without a freshness policy and with honoursServer off share a variant")
+    func loadsIgnoringFreshnessShareVariant() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport())
         try fixture.cache.diskStorage?.store(value: sample.file, forKey: fake("a").absoluteString)
@@ -61,8 +61,8 @@ struct VariantTests {
         #expect(processor.count == 1)
     }
 
-    @Test("a load that joins the making of a variant with a higher priority does not wait for its queue")
-    func urgent() async throws {
+    @Test("A load that joins a variant's prefetch with a higher priority does not wait for its queue")
+    func urgentLoadDoesNotWaitForPrefetchQueue() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport())
         let manager = HalcyonManager(
@@ -89,8 +89,8 @@ struct VariantTests {
         await waitUntil { manager.decodeLimiter.load == (0, 0) }
     }
 
-    @Test("twenty simultaneous loads of one image on disk decode it once, and each is a hit of the log")
-    func oneDecode() async throws {
+    @Test("Twenty simultaneous loads of one image on disk decode it once, and each is logged as a hit")
+    func simultaneousLoadsDecodeDiskImageOnce() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
         let codecs = ImageCodecs(copying: .standard)
         let counting = CountingDecoder()
@@ -116,8 +116,8 @@ struct VariantTests {
         #expect(fixture.recorder.all.count == 20)
     }
 
-    @Test("all that decodes for a manager takes turns: of the network, of the disk, of an original, of a provider")
-    func turns() async throws {
+    @Test("Decoding from network, disk, original and provider waits for the manager's limiter")
+    func everyDecodeWaitsForTheLimiter() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: sample.file))
         let limiter = DecodeLimiter(limit: 1)
@@ -143,8 +143,8 @@ struct VariantTests {
         await waitUntil { limiter.load.running == 0 }
     }
 
-    @Test("a look-up takes a turn to decode what it has read: not for a missing file, nor while it waits for a store")
-    func turnsOfLookUps() async throws {
+    @Test("A look-up of a missing file, or one that waits for a store, takes no decode turn")
+    func missingFileAndPendingStoreTakeNoDecodeTurn() async throws {
         let sample = try EncodedPicture()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
         let serializer = GatedPictures()
@@ -178,8 +178,8 @@ struct VariantTests {
         #expect(try await load.value.image == sample.picture)
     }
 
-    @Test("predicted work leaves a turn to all other work, unless there is only one")
-    func predictedTurns() async {
+    @Test("Predicted work leaves one decode turn to other work, unless the limit is one")
+    func predictedWorkLeavesOneDecodeTurn() async {
         for limit in [1, 3] {
             let limiter = DecodeLimiter(limit: limit)
             let gate = DispatchSemaphore(value: 0)
@@ -194,8 +194,8 @@ struct VariantTests {
         }
     }
 
-    @Test("row 49: what a processor throws on a kept original is the load's error, and nothing is downloaded")
-    func processorFails() async throws {
+    @Test("A processor's error on a cached original ends the load, and nothing is downloaded")
+    func processorErrorEndsLoadWithoutDownload() async throws {
         struct Refused: Error {}
         struct Refusing: BitmapProcessor {
             let identifier = "refusing"
@@ -221,8 +221,8 @@ struct VariantTests {
         #expect(!fixture.cache.isCached(forKey: fake("a").absoluteString))
     }
 
-    @Test("a cache that encrypts makes variants of what it has, keeps no original in clear, and loads nothing twice")
-    func encryptedOriginals() async throws {
+    @Test("A cache that encrypts stores originals encrypted and makes variants of them without a download")
+    func encryptingCacheStoresOriginalsEncrypted() async throws {
         let sample = try EncodedPicture(width: 40)
         let transport = FakeTransport(answerAtOnce: sample.file)
         let fixture = try ManagerFixture(transport)
@@ -233,7 +233,7 @@ struct VariantTests {
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
         let key = fake("a").absoluteString
         func stored() async -> Data? { await cache.tiers.original(forKey: key, options: CacheOptions()) }
-        // Kept as an image, and as the original beside a variant.
+        // Stored as an image, and as the original of a variant.
         for options in [ImageOptions(), ImageOptions(processor: BlackWhiteImageProcessor())] {
             var options = options
             (options.waitForCache, options.cacheOriginalImage) = (true, true)
@@ -249,7 +249,7 @@ struct VariantTests {
             #expect(variant.isFromOriginal && variant.image == processor.process(sample.picture))
         }
         #expect(transport.requestCount == 2)
-        // What the serializer cannot read is removed and loaded again.
+        // An original that the serializer cannot read is removed and loaded again.
         await cache.clear()
         try cache.diskStorage?.store(value: sample.file, forKey: key)
         let loaded = try await manager.image(
@@ -259,8 +259,8 @@ struct VariantTests {
         await cache.close()
     }
 
-    @Test("a variant of other bytes than those that a tag was noted of gets no tag")
-    func tags() async throws {
+    @Test("A variant of bytes that replaced the tagged original gets no tag")
+    func variantOfReplacedBytesGetsNoTag() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
         let versions = Versions("\"1\"", old.file, "max-age=60")
         let server = try versions.start()
@@ -268,18 +268,18 @@ struct VariantTests {
         var options = ImageOptions()
         (options.freshness, options.waitForCache) = (FreshnessPolicy(), true)
         _ = try await fixture.manager.image(for: url, options: options)
-        // Another version in its place, by whichever way.
+        // Replace the file by another version.
         try fixture.cache.diskStorage?.store(value: new.file, forKey: url.absoluteString)
         fixture.cache.clearMemoryCache()
         options.processor = BlackWhiteImageProcessor()
         let variant = try BlackWhiteImageProcessor().process(new.picture)
         #expect(try await fixture.manager.image(for: url, options: options).image == variant)
         #expect(versions.log == ["200 -"])
-        // By the old tag the server would say that nothing has changed. Without one the image is loaded.
+        // With the old tag the server would answer 304. Without a tag the image is loaded.
         let loaded = try await fixture.manager.image(for: url, options: options)
         #expect(try loaded.image == BlackWhiteImageProcessor().process(old.picture))
         #expect(versions.log == ["200 -", "200 -"])
-        // Of the same bytes it gets the tag.
+        // A variant of the tagged bytes gets the tag.
         try fixture.cache.diskStorage?.store(value: old.file, forKey: url.absoluteString)
         await fixture.cache.remove(forKey: url.absoluteString)
         options.processor = DefaultImageProcessor()
@@ -295,8 +295,8 @@ struct VariantTests {
         #expect(versions.log == ["200 -", "200 -", "200 -", "304 \"1\""])
     }
 
-    @Test("shared work is cancelled with the last that waits for it, and goes on for the others")
-    func sharedWork() async throws {
+    @Test("Cancelling one waiter leaves shared work to the others; cancelling the last one cancels it")
+    func cancellingLastWaiterCancelsSharedWork() async throws {
         let shared = WatchedWork()
         let one = Task { try await shared.value() }
         try await until { shared.starts == 1 }
@@ -315,8 +315,8 @@ struct VariantTests {
         #expect(shared.wasCancelled)
     }
 
-    @Test("no more loads process at a time than the limiter allows, the most urgent first, and no thread waits")
-    func limiter() async throws {
+    @Test("The limiter runs at most its limit at once, the most urgent first, without blocking callers")
+    func limiterRunsMostUrgentWorkFirst() async throws {
         let limiter = DecodeLimiter(limit: 2)
         let seen = Order()
         let gate = DispatchSemaphore(value: 0)
@@ -334,7 +334,7 @@ struct VariantTests {
         }
         #expect(limiter.load.running == 2 && limiter.load.waiting == 5)
         #expect(seen.values.isEmpty)
-        // One turn: the others follow one after another.
+        // One turn is free: the waiting work runs one at a time.
         gate.signal()
         try await until { seen.values.count == 6 }
         #expect(Array(seen.values.dropFirst()) == [4, 2, 1, 3, 0])
@@ -398,14 +398,14 @@ private final class WatchedWork: Sendable {
     }
 }
 
-/// Numbers in the order in which they came.
+/// Numbers in the order in which they were added.
 private final class Order: Sendable {
     private let numbers = Mutex<[Int]>([])
     var values: [Int] { numbers.withLock { $0 } }
     func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
 
-/// Changes nothing, counts, and waits at a gate.
+/// Returns the picture unchanged, counts its calls and waits at a gate.
 private final class CountingProcessor: BitmapProcessor {
     let identifier = "counting"
     private let calls = Atomic<Int>(0)

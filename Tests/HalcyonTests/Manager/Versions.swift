@@ -7,7 +7,7 @@ final class Versions: Sendable {
     struct Version { var tag: String, file: Data, control: String, fails = false }
 
     let version: Mutex<Version>
-    /// Answers wait for this.
+    /// A gate for which answers wait.
     let gate = Mutex<DispatchSemaphore?>(nil)
     private let answers = Mutex<[String]>([])
 
@@ -15,7 +15,7 @@ final class Versions: Sendable {
         version = Mutex(Version(tag: tag, file: file, control: control))
     }
 
-    /// The status of each answer and the tag that was asked by.
+    /// The status of each answer, with the tag in the request.
     var log: [String] { answers.withLock { $0 } }
 
     func start() throws -> HostileServer {

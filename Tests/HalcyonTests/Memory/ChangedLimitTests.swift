@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Memory storage: a limit that changes", .timeLimit(.minutes(20)))
 struct ChangedLimitTests {
-    /// Who was found and who left, when a storage serves a trace under a limit of 500 that it is given now.
+    /// Returns the hits and the removed keys of a trace under a limit of 500 that replaces an earlier limit.
     private func serve(_ policy: String, startingFrom limit: Int) throws -> (found: [Bool], left: [String]) {
         let left = Removals()
         let memory = try MemoryStorage<Blob>(
@@ -24,9 +24,9 @@ struct ChangedLimitTests {
     }
 
     @Test(
-        "A policy takes its shares of the limit that there is, not of the one that there was",
+        "A policy computes its shares from the current limit, not from an earlier one",
         arguments: PolicyCatalogue.liveNames)
-    func shares(policy: String) throws {
+    func policySharesFollowChangedLimit(policy: String) throws {
         let expected = try serve(policy, startingFrom: 500)
         #expect(expected.found.contains(true) && !expected.left.isEmpty)
         for limit in [0, 40_000, 7] {

@@ -18,8 +18,8 @@ struct MemoryBudgetTests {
         return folder
     }
 
-    @Test("row 22: the smaller of the machine and the limits of all groups around the process")
-    func version2() throws {
+    @Test("The budget is the smallest of the machine's memory and the limits of all enclosing groups")
+    func budgetIsSmallestLimitAroundProcess() throws {
         let folder = try machine([
             "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
             "sys/fs/cgroup/a/memory.max": "4096\n",
@@ -28,8 +28,8 @@ struct MemoryBudgetTests {
         #expect(MemoryBudget(physical: 1_000, root: folder.path).bytes == 1_000)
     }
 
-    @Test("row 22: control groups of version 1, and none at all")
-    func version1() throws {
+    @Test("The budget reads control groups of version 1, and is the machine's memory without groups")
+    func budgetReadsVersion1Groups() throws {
         let folder = try machine([
             "proc/self/cgroup": "5:cpu:/x\n4:hugetlb,memory:/x\n",
             "sys/fs/cgroup/memory/x/memory.limit_in_bytes": "512\n",

@@ -14,8 +14,8 @@ struct MemoryExpirationTests {
             config: .init(totalCostLimit: 1_000, expiration: expiration, cleanInterval: cleanInterval), clock: clock)
     }
 
-    @Test("row 10: storing what has expired already changes nothing")
-    func expiredStore() {
+    @Test("Storing an expired value changes nothing")
+    func expiredStoreChangesNothing() {
         let memory = storage(.never)
         let past = Date(timeIntervalSince1970: Double(clock.now) / 1e6)
         memory.store(value: Blob("old"), forKey: "a")
@@ -27,8 +27,8 @@ struct MemoryExpirationTests {
         #expect(memory.count == 1)
     }
 
-    @Test("row 18: an expired value is none, and a look-up extends as it is asked to")
-    func extending() {
+    @Test("An expired value is a miss, and a look-up extends the expiration as stated")
+    func lookUpExtendsExpirationAsStated() {
         let memory = storage(.seconds(10))
         for key in ["none", "time", "own"] { memory.store(value: Blob(), forKey: key) }
         clock.advance(by: 9)
@@ -49,8 +49,8 @@ struct MemoryExpirationTests {
         #expect(memory.count == 0 && memory.totalCost == 0)
     }
 
-    @Test("row 18: isCached never extends")
-    func isCached() {
+    @Test("isCached never extends an expiration")
+    func isCachedDoesNotExtend() {
         let memory = storage(.seconds(10))
         memory.store(value: Blob(), forKey: "a")
         clock.advance(by: 9)
@@ -59,8 +59,8 @@ struct MemoryExpirationTests {
         #expect(!memory.isCached(forKey: "a"))
     }
 
-    @Test("row 19: what has expired is swept every interval, by the injected clock alone")
-    func sweeping() async {
+    @Test("Expired values are swept at each interval of the injected clock")
+    func sweepingFollowsInjectedClock() async {
         let memory = storage(.seconds(150), cleanInterval: .seconds(120))
         memory.store(value: Blob(), forKey: "a")
         memory.store(value: Blob(), forKey: "b", expiration: .seconds(119))
@@ -75,8 +75,8 @@ struct MemoryExpirationTests {
         #expect(memory.count == 0)
     }
 
-    @Test("row 19: the sweeper keeps no storage alive")
-    func sweeperLetsGo() async {
+    @Test("The sweeper does not retain the storage")
+    func sweeperDoesNotRetainStorage() async {
         weak var gone: MemoryStorage<Blob>?
         do {
             let memory = storage(.seconds(150), cleanInterval: .seconds(120))
@@ -87,8 +87,8 @@ struct MemoryExpirationTests {
         #expect(gone == nil)
     }
 
-    @Test("row 22: the defaults")
-    func defaults() {
+    @Test("The default configuration has the documented values")
+    func defaultConfigurationHasDocumentedValues() {
         let config = MemoryStorage<Blob>.Config()
         #expect(config.totalCostLimit == MemoryBudget().bytes / 4)
         #expect(config.totalCostLimit > 0)
@@ -98,8 +98,8 @@ struct MemoryExpirationTests {
         #expect(!config.keepWhenEnteringBackground)
     }
 
-    @Test("row 24: never, seconds, days, date and expired say when")
-    func expirations() {
+    @Test("Never, seconds, days, date and expired have their deadlines")
+    func expirationsHaveTheirDeadlines() {
         let now: Int64 = 5_000_000
         #expect(StorageExpiration.never.deadline(from: now) == .max)
         #expect(StorageExpiration.seconds(1.5).deadline(from: now) == 6_500_000)
@@ -113,8 +113,8 @@ struct MemoryExpirationTests {
         #expect(StorageExpiration.date(.distantFuture).isPast(at: now) == false)
     }
 
-    @Test("the longest cleaning interval is a hundred years, of which each tier waits")
-    func longestInterval() throws {
+    @Test("A cleaning interval is at most a hundred years, which both tiers accept")
+    func cleanIntervalIsAtMostAHundredYears() throws {
         let longest = Duration(secondsComponent: .max, attosecondsComponent: 0)
         #expect(longest.microseconds == 100 * 365_25 * 864 * 1_000_000)
         #expect(Duration(secondsComponent: .min, attosecondsComponent: 0).microseconds == 0)
@@ -127,8 +127,8 @@ struct MemoryExpirationTests {
         try fixture.expectAgreement(disk)
     }
 
-    @Test("row 24: a date is not moved by reading")
-    func dates() {
+    @Test("Reading a value does not move an expiration date")
+    func readingDoesNotMoveDate() {
         let memory = storage(.never)
         let end = Date(timeIntervalSince1970: Double(clock.now) / 1e6 + 10)
         memory.store(value: Blob(), forKey: "a", expiration: .date(end))

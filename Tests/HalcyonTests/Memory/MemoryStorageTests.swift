@@ -7,16 +7,16 @@ import Testing
 
 @Suite("Memory storage", .timeLimit(.minutes(20)))
 struct MemoryStorageTests {
-    @Test("row 2: any value with a cost can be stored")
-    func generic() {
+    @Test("Any value with a cost can be stored")
+    func anyValueWithCostCanBeStored() {
         let memory = MemoryStorage<Data>(config: .lasting(cost: 100))
         memory.store(value: Data(repeating: 7, count: 40), forKey: "a")
         #expect(memory.totalCost == 40)
         #expect(memory.value(forKey: "a") == Data(repeating: 7, count: 40))
     }
 
-    @Test("row 3: LRU by default, any policy by type, by name, or of a user's own")
-    func policies() throws {
+    @Test("The policy is LRU by default, or any by type, by name or custom")
+    func policyIsLRUByDefault() throws {
         func residents(_ memory: MemoryStorage<Blob>) -> [String] {
             for key in ["a", "b", "c"] { memory.store(value: Blob(), forKey: key) }
             _ = memory.value(forKey: "a")
@@ -29,8 +29,8 @@ struct MemoryStorageTests {
         #expect(residents(MemoryStorage(config: .lasting(cost: 3), policy: Newest.self)) == ["a", "b", "d"])
     }
 
-    @Test("row 3: an unknown policy, and one that needs the future, are refused in one sentence")
-    func refusedPolicies() throws {
+    @Test("An unknown policy, and one that needs the future, are refused with a sentence")
+    func unknownAndFuturePoliciesAreRefused() throws {
         #expect(throws: PolicyError.self) { try MemoryStorage<Blob>(policyNamed: "lrv") }
         // The cache's own catalogue needs no model; the catalogue with `learned` is passed.
         let absent = #expect(throws: PolicyError.self) { try MemoryStorage<Blob>(policyNamed: "learned") }
@@ -40,8 +40,8 @@ struct MemoryStorageTests {
         #expect(error?.description.contains("only a replay can serve it") == true)
     }
 
-    @Test("row 3: every policy that can serve live keeps its bounds and loses nothing but what left", arguments: names)
-    func everyPolicy(name: String) throws {
+    @Test("Every live policy keeps the limits and loses only the entries it reports", arguments: names)
+    func everyPolicyKeepsBoundsAndEntries(name: String) throws {
         let left = Removals()
         let memory = try MemoryStorage<Blob>(
             config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, onRemoval: left.note)
@@ -74,8 +74,8 @@ struct MemoryStorageTests {
 
     static let names = PolicyCatalogue.liveNames
 
-    @Test("row 7: configuration is changed in one step, under a lock")
-    func configuration() async {
+    @Test("Concurrent configuration changes are atomic")
+    func configurationChangesAreAtomic() async {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 1))
         await withTaskGroup { group in
             for _ in 0..<8 {
@@ -85,8 +85,8 @@ struct MemoryStorageTests {
         #expect(memory.config.countLimit == 4_000)
     }
 
-    @Test("row 17: recency decides, and not cost")
-    func recencyNotCost() {
+    @Test("LRU evicts by recency, not by cost")
+    func recencyDecidesRatherThanCost() {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 100))
         memory.store(value: Blob(cost: 60), forKey: "large")
         memory.store(value: Blob(cost: 20), forKey: "small")
@@ -96,8 +96,8 @@ struct MemoryStorageTests {
         #expect(!memory.isCached(forKey: "small"))
     }
 
-    @Test("row 20: a lower limit trims at once; a value over the limit is refused and evicts nobody")
-    func limits() {
+    @Test("A lower limit trims at once; a value over the limit is refused and evicts no entry")
+    func lowerLimitTrimsAtOnce() {
         let left = Removals()
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onRemoval: left.note)
         for key in ["a", "b", "c", "d"] { memory.store(value: Blob(cost: 2), forKey: key) }
@@ -114,8 +114,8 @@ struct MemoryStorageTests {
         #expect(memory.count == 1 && memory.totalCost == 1)
     }
 
-    @Test("row 21: overwriting replaces the cost, also with a value that is too large to keep")
-    func overwriting() {
+    @Test("Overwriting replaces the cost; an oversized value removes the entry")
+    func overwritingReplacesCost() {
         let left = Removals()
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), onRemoval: left.note)
         memory.store(value: Blob("old", cost: 4), forKey: "a")
@@ -131,8 +131,8 @@ struct MemoryStorageTests {
         #expect(memory.totalCost == 0 && memory.count == 0)
     }
 
-    @Test("row 21: the total cost is the sum over the residents, under 8 threads of mixed work")
-    func threads() async {
+    @Test("The total cost is the sum of the residents' under eight threads of mixed operations")
+    func totalCostIsSumUnderThreads() async {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 2_000, count: 90))
         await withTaskGroup { group in
             for thread in 0..<8 {
@@ -163,8 +163,8 @@ struct MemoryStorageTests {
         #expect(memory.totalCost <= 2_000 && memory.count <= 90)
     }
 
-    @Test("row 23: who asked to stay does so when the app goes to the background")
-    func background() {
+    @Test("Entries stored with keepInBackground survive entering the background")
+    func keptEntriesSurviveEnteringBackground() {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 10))
         memory.store(value: Blob(), forKey: "a")
         memory.store(value: Blob(), forKey: "b", keepInBackground: true)
@@ -178,8 +178,8 @@ struct MemoryStorageTests {
         #expect(memory.count == 2 && memory.totalCost == 2)
     }
 
-    @Test("A value is destroyed outside of the lock, so that its end may use the storage", arguments: [false, true])
-    func destruction(inLanes: Bool) {
+    @Test("A value is destroyed outside the lock, so that its deinit may use the storage", arguments: [false, true])
+    func valueIsDestroyedOutsideLock(inLanes: Bool) {
         let memory = MemoryStorage<Keepsake>(config: .lasting(cost: 1))
         if inLanes { memory.core.state.takeAllLanes() }
         memory.store(value: Keepsake(memory), forKey: "a")
@@ -191,7 +191,7 @@ struct MemoryStorageTests {
     }
 }
 
-/// A value that uses its storage when it goes.
+/// A value whose deinit uses its storage.
 private final class Keepsake: CacheCostCalculable, Sendable {
     let memory: MemoryStorage<Keepsake>
     let cacheCost = 1
@@ -200,7 +200,7 @@ private final class Keepsake: CacheCostCalculable, Sendable {
     deinit { _ = memory.totalCost }
 }
 
-/// A policy as a user would write one: whoever came last goes.
+/// A custom policy that evicts the newest entry.
 private struct Newest: CataloguedPolicy {
     static let info = PolicyInfo(name: "newest", summary: "last in, first out", source: "this test")
     private var stack: [EntryID] = []

@@ -1,7 +1,7 @@
 import HalcyonEviction
 import Synchronization
 
-/// First in, first out, and whatever it is told is written down under the seed that its storage was made with.
+/// A FIFO policy that records its calls under the seed of its storage.
 struct RecordingPolicy: CataloguedPolicy {
     enum Call: Equatable {
         case hit(Access), insert(Access), remove(EntryID), victim(EntryID)
@@ -10,9 +10,9 @@ struct RecordingPolicy: CataloguedPolicy {
     static let info = PolicyInfo(name: "recording", summary: "writes down what it is told", source: "these tests")
     private static let calls = Mutex<[UInt64: [Call]]>([:])
 
-    /// What the policy of a seed was told.
+    /// Returns the calls to the policy of a seed.
     static func calls(seed: UInt64) -> [Call] { calls.withLock { $0[seed] ?? [] } }
-    /// The same as one would say it: `hit 0 at 5`.
+    /// Returns the calls as words, such as `hit 0 at 5`.
     static func words(seed: UInt64) -> [String] {
         calls(seed: seed).map { call in
             switch call {

@@ -10,12 +10,12 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Simulated equals live", .timeLimit(.minutes(20)))
+@Suite("Simulated equals live: memory storage", .timeLimit(.minutes(20)))
 struct SimulatedEqualsLiveTests {
     @Test(
-        "The memory storage decides hit for hit and victim for victim as the replayer",
+        "The memory storage has the replay's hits and victims",
         arguments: ["lru", "s3-fifo", "gdsf", "kingfisher-memory", "learned"], [false, true])
-    func memory(name: String, inLanes: Bool) async throws {
+    func memoryDecidesAsReplay(name: String, inLanes: Bool) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.accesses)
         let capacity = Int(trace.distinctSize / 20)

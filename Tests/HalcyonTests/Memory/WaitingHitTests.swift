@@ -5,10 +5,10 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Hits that wait in lanes", .timeLimit(.minutes(20)))
+@Suite("Hits that are buffered in lanes", .timeLimit(.minutes(20)))
 struct WaitingHitTests {
-    /// A storage that reads in lanes from the start, under the policy that writes down what it is told. Nobody else uses it: its
-    /// sweeper has looked at the configuration, and sleeps.
+    /// Returns a storage with lanes from the start and the recording policy. Its sweeper has read the configuration
+    /// and sleeps, so that only the test uses the storage.
     private func storage(
         seed: UInt64, _ config: MemoryStorageConfig, clock: ManualClock, left: Removals = Removals(),
         sleepers: Int = 1
@@ -20,9 +20,8 @@ struct WaitingHitTests {
         return memory
     }
 
-    @Test(
-        "One thread: whatever is asked, the policy hears the very calls that it hears without lanes", arguments: 1...4)
-    func order(run: UInt64) async {
+    @Test("On one thread the policy receives the same calls with and without lanes", arguments: 1...4)
+    func lanesGivePolicyTheSameCalls(run: UInt64) async {
         let clock = ManualClock(seconds: 100)
         var config = MemoryStorageConfig.lasting(cost: 300)
         config.expiration = .seconds(20)
@@ -43,7 +42,7 @@ struct WaitingHitTests {
                 default: .cacheTime
                 }
             let choice = random.next(below: 100)
-            // Now and then the clock is set back.
+            // Sometimes the clock is set back.
             if choice % 10 == 0 { clock.advance(by: Double(random.next(below: 5)) - 1) }
             func act(_ memory: MemoryStorage<Blob>) -> String {
                 switch choice {
@@ -72,8 +71,8 @@ struct WaitingHitTests {
         #expect(plain.core.state.lanes.count == 1)
     }
 
-    @Test("Every policy decides in lanes as it does without", arguments: PolicyCatalogue.liveNames)
-    func everyPolicy(name: String) throws {
+    @Test("Every policy decides the same with and without lanes", arguments: PolicyCatalogue.liveNames)
+    func everyPolicyDecidesTheSameInLanes(name: String) throws {
         let clock = ManualClock()
         let left = [Removals(), Removals()]
         let storages = try left.map {
@@ -99,8 +98,8 @@ struct WaitingHitTests {
         #expect(storages[0].statistics == storages[1].statistics)
     }
 
-    @Test("Lanes that fill tell the policy of every hit, once and in order")
-    func fillingUp() async {
+    @Test("Full lanes pass on every hit to the policy once and in order")
+    func fullLanesPassOnEveryHit() async {
         let memory = await storage(seed: 3_001, .lasting(cost: 10), clock: ManualClock(seconds: 0))
         for key in ["a", "b", "c"] { memory.store(value: Blob(), forKey: key) }
         for step in 1...1_000 {
@@ -114,8 +113,8 @@ struct WaitingHitTests {
         #expect(Array(hits) == (1...1_000).map { "hit \($0 % 3) at 0" })
     }
 
-    @Test("Hits in several lanes are told in the order in which they were")
-    func severalLanes() async {
+    @Test("Hits in several lanes reach the policy in their order")
+    func hitsOfSeveralLanesKeepOrder() async {
         let memory = await storage(seed: 3_002, .lasting(cost: 10), clock: ManualClock(seconds: 0))
         for key in ["a", "b", "c"] { memory.store(value: Blob(), forKey: key) }
         let keys = ["a", "b", "c", "b", "a", "a", "c", "b"]
@@ -129,8 +128,8 @@ struct WaitingHitTests {
         #expect(Array(RecordingPolicy.words(seed: 3_002).dropFirst(3)) == expected)
     }
 
-    @Test("An entry is removed while hits on it wait in two lanes, and its number goes to another key")
-    func reusedNumber() async {
+    @Test("Hits buffered in two lanes reach the policy before the removal that frees their entry's number")
+    func bufferedHitsPrecedeRemoval() async {
         let memory = await storage(seed: 3_003, .lasting(cost: 10), clock: ManualClock(seconds: 0))
         memory.store(value: Blob("a"), forKey: "a", context: AccessContext(categories: ["red"]))
         for lane in 0..<2 {
@@ -147,8 +146,8 @@ struct WaitingHitTests {
             ])
     }
 
-    @Test("What expires while a hit on it waits had that hit at its time")
-    func expiryBetween() async {
+    @Test("A buffered hit on an entry that expires keeps its time")
+    func bufferedHitKeepsItsTime() async {
         let clock = ManualClock(seconds: 0)
         let left = Removals()
         let memory = await storage(seed: 3_004, .lasting(cost: 10), clock: clock, left: left)
@@ -163,8 +162,8 @@ struct WaitingHitTests {
         #expect(memory.statistics.lookUps == HitCounts(hits: 1, misses: 1))
     }
 
-    @Test("What a hit that waits has extended is there beyond its old time, and what one has shortened is not")
-    func extended() async {
+    @Test("A buffered hit extends or shortens the expiration at once")
+    func bufferedHitChangesExpiration() async {
         let clock = ManualClock(seconds: 0)
         let memory = await storage(seed: 3_005, .lasting(cost: 10), clock: clock)
         memory.store(value: Blob(), forKey: "a", expiration: .seconds(10))
@@ -179,10 +178,8 @@ struct WaitingHitTests {
         #expect(memory.value(forKey: "a") == nil)
     }
 
-    @Test(
-        "8 threads of hits, stores and removals: every hit and miss is counted, and cost and count are those of who is there"
-    )
-    func threads() async {
+    @Test("With eight threads every hit and miss is counted, and cost and count match the residents")
+    func concurrentHitsAndMissesAreCounted() async {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 2_000, count: 120))
         memory.core.state.takeAllLanes()
         let (lookUps, stores, refusals) = await withTaskGroup(of: (HitCounts, Int, Int).self) { group in
@@ -229,7 +226,7 @@ struct WaitingHitTests {
 }
 
 extension HitLanes {
-    /// Does something while all lanes but one, told by a number, are taken, so that it must read in that one.
+    /// Runs a body while all lanes but one, chosen by a number, are held, so that it must read in that one.
     fileprivate func holdingAllButOne(_ number: Int, _ body: () -> Void) {
         var held: [Lane] = []
         while let lane = enterAny() { held.append(lane) }

@@ -7,9 +7,9 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: callbacks that block delay no other load", .timeLimit(.minutes(20)))
+@Suite("Downloader: blocking callbacks delay no other load", .timeLimit(.minutes(20)))
 struct CallbackTests {
-    /// Something that a test waits for.
+    /// A flag that a test waits for.
     private final class Flag: Sendable {
         private let value = Atomic(false)
 
@@ -24,8 +24,8 @@ struct CallbackTests {
         return options
     }
 
-    @Test("while a completion blocks, another load is cancelled and a third one is answered")
-    func completion() async throws {
+    @Test("While a completion blocks, another load is cancelled and a third one completes")
+    func blockingCompletionDelaysNoOtherLoad() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let (entered, cancelled, answered, gate) = (Flag(), Flag(), Flag(), DispatchSemaphore(value: 0))
@@ -46,8 +46,8 @@ struct CallbackTests {
         #expect(await waitUntil { answered.isSet })
     }
 
-    @Test("cancel() calls no completion in the call, neither of its load nor of others")
-    func cancelling() async throws {
+    @Test("cancel() calls no completion on the calling thread")
+    func cancelDoesNotCallCompletionsInline() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let calls = Mutex<[Bool]>([])
@@ -66,8 +66,8 @@ struct CallbackTests {
         #expect(calls.withLock { $0 } == [false, false, false, false])
     }
 
-    @Test("a completion may wait for a second load, of another URL or of its own transfer")
-    func waiting() async throws {
+    @Test("A completion may wait for a second load, of another URL or of its own transfer")
+    func completionMayWaitForSecondLoad() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let (other, own) = (Flag(), Flag())
@@ -91,8 +91,8 @@ struct CallbackTests {
         #expect(await waitUntil { own.isSet })
     }
 
-    @Test("a progress listener, a processor and a queue of the caller's own that block delay no other load")
-    func others() async throws {
+    @Test("A blocking progress listener, processor or callback queue delays no other load")
+    func blockingListenerProcessorAndQueueDelayNoLoad() async throws {
         let server = try HostileServer { visit in visit.answer(pattern(100_000)) }
         let downloader = ImageDownloader.test()
         let gate = DispatchSemaphore(value: 0)
@@ -123,9 +123,9 @@ struct CallbackTests {
         #expect(try await downloader.download(server.url("/free")).value.count == 100_000)
     }
 
-    @Test("cancellation handlers of a delegate do not run within cancel()")
-    func handlers() async throws {
-        /// Waits until it is cancelled, and then blocks the canceller.
+    @Test("Cancellation handlers of a hook do not run inside cancel()")
+    func cancellationHandlersDoNotRunInsideCancel() async throws {
+        /// Waits until it is cancelled, and then blocks the cancelling thread.
         struct Stubborn: DownloadHooks {
             let (entered, gate): (Flag, DispatchSemaphore)
 
@@ -148,8 +148,8 @@ struct CallbackTests {
         #expect(await waitUntil { cancelled.isSet })
     }
 
-    @Test("completions of one transfer come on one serial queue in the order in which its loads joined")
-    func order() async throws {
+    @Test("Completions of one transfer run on a serial queue in the order in which the loads joined")
+    func completionsKeepJoiningOrder() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let seen = Mutex<[Int]>([])
@@ -163,8 +163,8 @@ struct CallbackTests {
         #expect(seen.withLock { $0 } == Array(0..<200))
     }
 
-    @Test("a completion need not be given")
-    func none() async throws {
+    @Test("A load without a completion runs")
+    func completionIsOptional() async throws {
         let transport = FakeTransport(answerAtOnce: Data([1]))
         let downloader = ImageDownloader.test(transport)
         func load() { downloader.download(fake("a")) }

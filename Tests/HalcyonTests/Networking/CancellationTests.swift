@@ -7,9 +7,9 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: loads that wait outside a transfer are cancelled, too", .timeLimit(.minutes(20)))
+@Suite("Downloader: loads that wait outside a transfer can be cancelled", .timeLimit(.minutes(20)))
 struct CancellationTests {
-    /// Something that waits until the test ends, whether it is cancelled or not.
+    /// A gate that holds its callers until the test opens it, also if they are cancelled.
     private final class Gate: Sendable {
         private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
 
@@ -47,8 +47,8 @@ struct CancellationTests {
         { downloader, _ in downloader.cancelAll() }, { downloader, url in downloader.cancel(url: url) },
     ]
 
-    @Test("in the pause before a retry")
-    func pause() async throws {
+    @Test("Cancelling ends the pause before a retry")
+    func cancelEndsRetryPause() async throws {
         for way in Self.ways {
             let server = try HostileServer { visit in visit.answer([], status: "503 Busy") }
             let clock = ManualClock()
@@ -66,8 +66,8 @@ struct CancellationTests {
         }
     }
 
-    @Test("in a request modifier that does not end, also with callbacks and by the task")
-    func modifier() async throws {
+    @Test("Cancelling ends a load whose request modifier does not return, also with callbacks and by its task")
+    func cancelEndsRequestModifier() async throws {
         let gate = Gate()
         defer { gate.open() }
         let transport = FakeTransport()
@@ -100,8 +100,8 @@ struct CancellationTests {
         #expect(transport.calls.isEmpty)
     }
 
-    @Test("in a responder that does not end")
-    func responder() async throws {
+    @Test("Cancelling ends a load whose authentication responder does not return")
+    func cancelEndsAuthenticationResponder() async throws {
         let gate = Gate()
         defer { gate.open() }
         let server = try HostileServer { visit in
@@ -117,10 +117,8 @@ struct CancellationTests {
         }
     }
 
-    @Test(
-        "by the URL that was asked for and by the one that was sent, if a modifier, Low Data Mode or the configuration changed it"
-    )
-    func rewritten() async throws {
+    @Test("A load is cancelled by its requested URL and by the URL sent in its place")
+    func cancelByRequestedOrSentURL() async throws {
         func check(_ downloader: ImageDownloader, _ options: DownloadOptions, _ transport: FakeTransport) async {
             for (number, url) in ["asked#part", "sent"].map(fake).enumerated() {
                 let load = Task {
@@ -144,8 +142,8 @@ struct CancellationTests {
         await check(.test(transport) { $0.request = { _ in .test(fake("sent")) } }, DownloadOptions(), transport)
     }
 
-    @Test("three errors say that a load was cancelled, and no other")
-    func errors() {
+    @Test("Exactly three errors count as a cancellation")
+    func threeErrorsAreCancellations() {
         let cancellations: [any Error] = [CancellationError(), NetworkError.cancelled, URLError(.cancelled)]
         let others: [any Error] = [NetworkError.transportClosed, URLError(.timedOut), CocoaError(.userCancelled)]
         #expect(cancellations.allSatisfy(\.isCancellation) && !others.contains(where: \.isCancellation))

@@ -38,8 +38,8 @@ struct CapabilityTests {
         .httpVersionReport,
     ]
 
-    @Test("the capabilities that each transport lacks")
-    func absent() {
+    @Test("Each transport lacks exactly the expected capabilities")
+    func transportsLackExpectedCapabilities() {
         let all = Set(TransportCapability.allCases)
         #expect(TransportKind.curl.capabilities == all)
         let absent = all.subtracting(TransportKind.urlSession.capabilities)
@@ -51,8 +51,8 @@ struct CapabilityTests {
         #expect(all == Self.reports.union(Self.needs.map(\.capability)))
     }
 
-    @Test("a request needs exactly the capability of the field that differs from the default")
-    func needed() throws {
+    @Test("A request needs exactly the capability of the field that differs from its default")
+    func requestNeedsCapabilityOfChangedField() throws {
         let url = try #require(URL(string: "http://127.0.0.1/"))
         #expect(TransportRequest(url).neededCapabilities.isEmpty)
         for (capability, change) in Self.needs {
@@ -68,8 +68,8 @@ struct CapabilityTests {
         #expect(harmless.neededCapabilities.isEmpty)
     }
 
-    @Test("a request that needs what the transport lacks ends with an error that names it, and nothing is sent")
-    func unsupported() async throws {
+    @Test("A request that needs a missing capability fails with its name, and nothing is sent")
+    func unsupportedRequestIsNotSent() async throws {
         let server = try HostileServer { visit in visit.answer([1]) }
         for kind in TransportKind.having() {
             let transport = kind.transport()
@@ -84,8 +84,8 @@ struct CapabilityTests {
         }
     }
 
-    @Test("a handle that libcurl does not accept ends its transfer, and the next one runs")
-    func unacceptedHandle() async throws {
+    @Test("A handle that libcurl rejects ends its transfer, and the next one runs")
+    func rejectedHandleEndsItsTransfer() async throws {
         let server = try HostileServer { visit in visit.answer([1]) }
         let calls = Atomic<Int>(0)
         var configuration = CurlTransport.Configuration()

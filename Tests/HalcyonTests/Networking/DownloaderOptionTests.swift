@@ -7,9 +7,9 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: what can be overridden, retries, low data", .timeLimit(.minutes(20)))
+@Suite("Downloader: overridable steps, retries, Low Data Mode", .timeLimit(.minutes(20)))
 struct DownloaderOptionTests {
-    /// Adds a header after a while.
+    /// Adds a header field asynchronously.
     private struct SlowModifier: AsyncImageDownloadRequestModifier {
         func modified(for request: TransportRequest) async -> TransportRequest? {
             await Task.yield()
@@ -19,16 +19,14 @@ struct DownloaderOptionTests {
         }
     }
 
-    /// Takes what is not found, and refuses what is short.
+    /// Accepts status 404 and refuses short bodies.
     private struct PickyCheck: ImageDownloadResponseCheck {
         func isValidStatusCode(_ code: Int, for response: ResponseHead) -> Bool { code == 200 || code == 404 }
         func refusal(of response: ResponseHead, body: Data) -> String? { body.count < 10 ? "it is too short" : nil }
     }
 
-    @Test(
-        "row 43: the request modifier changes the request, at once or after a while; without a request there is no load"
-    )
-    func modifier() async throws {
+    @Test("A request modifier changes the request, also asynchronously; without a request the load fails")
+    func requestModifierChangesOrRefusesRequest() async throws {
         let server = try HostileServer { visit in
             visit.answer(Array("\(visit.path) \(visit.headers["x-slow"] ?? "-")".utf8))
         }
@@ -47,8 +45,8 @@ struct DownloaderOptionTests {
         #expect(server.count("/none") == 0)
     }
 
-    @Test("row 43: the response check decides which answers are taken")
-    func check() async throws {
+    @Test("The response check decides which responses are accepted")
+    func responseCheckDecidesAcceptedResponses() async throws {
         let server = try HostileServer { visit in
             visit.answer(
                 pattern(visit.path == "/short" ? 5 : 50), status: visit.path == "/gone" ? "404 Gone" : "200 OK")
@@ -59,8 +57,8 @@ struct DownloaderOptionTests {
         #expect(short == .responseRefused(url: server.url("/short"), reason: "it is too short"))
     }
 
-    @Test("row 42: bad statuses, and URLs that are none, are errors")
-    func bad() async throws {
+    @Test("Bad statuses and invalid URLs are errors")
+    func badStatusesAndURLsAreErrors() async throws {
         let server = try HostileServer { visit in visit.answer(pattern(50), status: "503 Busy") }
         let downloader = ImageDownloader.test()
         let url = server.url("/a")
@@ -71,8 +69,8 @@ struct DownloaderOptionTests {
         #expect(await networkError { try await downloader.download(file) } == .unsupportedScheme("file"))
     }
 
-    @Test("row 45: retries wait as the strategy says, and stop when it is enough")
-    func retries() async throws {
+    @Test("Retries wait as the strategy says and stop after a success")
+    func retriesWaitAndStopAsStrategySays() async throws {
         let tries = Mutex(0)
         let server = try HostileServer { visit in
             let number = tries.withLock { tries in
@@ -97,8 +95,8 @@ struct DownloaderOptionTests {
         #expect(server.visits.count == 3)
     }
 
-    @Test("row 45: how long each retry waits: fixed, growing, or as a closure says; and what is tried again at all")
-    func strategies() async throws {
+    @Test("A retry interval is fixed, growing or custom; only transient errors are worth a retry")
+    func retryIntervalIsFixedGrowingOrCustom() async throws {
         func pauses(_ interval: DelayRetryStrategy.Interval) async throws -> [Duration?] {
             let strategy = DelayRetryStrategy(maxRetryCount: 3, retryInterval: interval)
             var pauses: [Duration?] = []
@@ -130,8 +128,8 @@ struct DownloaderOptionTests {
         #expect(worth.allSatisfy(\.isWorthRetrying) && !futile.contains(where: \.isWorthRetrying))
     }
 
-    @Test("row 45: who cancels is not tried again, neither while it loads nor while it waits to")
-    func noRetry() async throws {
+    @Test("A load cancelled in its transfer or in its pause is not retried")
+    func cancelledLoadIsNotRetried() async throws {
         let server = try HostileServer { visit in
             if visit.path == "/silent" { _ = visit.waitForClose() }
             visit.answer([], status: "500 Broken")
@@ -155,8 +153,8 @@ struct DownloaderOptionTests {
         #expect(server.visits.count == 2)
     }
 
-    @Test("row 45: where the network is to be spared, another URL is loaded, or nothing")
-    func lowData() async throws {
+    @Test("In Low Data Mode the low-data URL is loaded, or the load fails")
+    func lowDataModeLoadsLowDataURL() async throws {
         let server = try HostileServer { visit in visit.answer(Array(visit.path.utf8)) }
         let downloader = ImageDownloader.test { $0.isNetworkConstrained = { true } }
         var options = DownloadOptions()

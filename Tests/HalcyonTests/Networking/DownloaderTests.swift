@@ -7,12 +7,12 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: one transfer for all who want the same", .timeLimit(.minutes(20)))
+@Suite("Downloader: equal requests share one transfer", .timeLimit(.minutes(20)))
 struct DownloaderTests {
     private let url = URL(string: "http://fake/a") ?? URL(fileURLWithPath: "/")
 
-    @Test("row 36: a hundred concurrent requests for one URL are one GET and a hundred images")
-    func hundred() async throws {
+    @Test("A hundred concurrent requests for one URL cause one GET on one connection")
+    func concurrentRequestsShareOneGET() async throws {
         let everybody = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             everybody.wait()
@@ -36,8 +36,8 @@ struct DownloaderTests {
         #expect(downloader.waiterCount == 0 && downloader.transferCount == 0)
     }
 
-    @Test("row 37: each load is cancelled for itself; with the last one the connection is closed at once")
-    func cancelling() async throws {
+    @Test("Cancelling one load leaves the others; cancelling the last one closes the connection")
+    func cancellingLastLoadClosesConnection() async throws {
         let closed = AsyncStream<Bool>.makeStream()
         let server = try HostileServer { visit in
             visit.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")
@@ -66,8 +66,8 @@ struct DownloaderTests {
         #expect(await early.value == .cancelled)
     }
 
-    @Test("row 38: each load has its processor and queue; equal processors work once a transfer")
-    func processors() async throws {
+    @Test("Each load has its processor and queue; equal processors run once per transfer")
+    func equalProcessorsRunOncePerTransfer() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let runs = Mutex<[String]>([])
@@ -117,8 +117,8 @@ struct DownloaderTests {
         #expect(try await onQueue.value)
     }
 
-    @Test("row 39: a failure reaches every load and is not remembered")
-    func failure() async throws {
+    @Test("A failure reaches every load, and the next load sends a new request")
+    func failureReachesEveryLoadAndIsForgotten() async throws {
         let everybody = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             if visit.headers["x-try"] == "1" { everybody.wait() }
@@ -147,8 +147,8 @@ struct DownloaderTests {
         #expect(server.visits.count == 2)
     }
 
-    @Test("row 41: who joins with a higher priority raises the transfer; who raises a load does, too")
-    func priority() async throws {
+    @Test("A joining or raised load of a higher priority raises the transfer; cancelling it lowers the transfer")
+    func higherPriorityRaisesTransfer() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         func load(_ priority: TransferPriority) -> Task<Data, any Error> {
@@ -177,8 +177,8 @@ struct DownloaderTests {
         #expect(try await other.value == Data([1]))
     }
 
-    @Test("a load that joins work of a lower priority, queued and not begun, does it itself, once for both")
-    func urgentWork() async throws {
+    @Test("A load that joins queued processing of a lower priority runs it, once for both")
+    func urgentLoadRunsQueuedProcessor() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let held = Mutex<[@Sendable () -> Void]>([])
@@ -206,8 +206,8 @@ struct DownloaderTests {
         #expect(downloader.transferCount == 0 && transport.calls.count == 1)
     }
 
-    @Test("loads that a server could answer differently have transfers of their own")
-    func different() async throws {
+    @Test("Loads with different Authorization fields share no transfer")
+    func differentHeadersShareNoTransfer() async throws {
         let server = try HostileServer { visit in
             visit.answer(Array((visit.headers["authorization"] ?? "nobody").utf8))
         }
@@ -231,8 +231,8 @@ struct DownloaderTests {
         #expect(server.visits.count == 20)
     }
 
-    @Test("the completion is called once, on the queue asked for, as progress is before it")
-    func callbacks() async throws {
+    @Test("The completion runs once on the callback queue, after the progress")
+    func completionAndProgressRunOnCallbackQueue() async throws {
         let server = try HostileServer { visit in visit.answer(pattern(300_000)) }
         let downloader = ImageDownloader.test()
         let queue = DispatchQueue(label: "test.callback")
@@ -264,8 +264,8 @@ struct DownloaderTests {
         #expect(throws: NetworkError.cancelled) { try cancelled.get() }
     }
 
-    @Test("progress is reported without a length, too")
-    func unknownLength() async throws {
+    @Test("Progress is reported for a body of unknown length")
+    func progressIsReportedWithoutLength() async throws {
         let server = try HostileServer { visit in
             visit.send(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\n".utf8) + pattern(1_024))
             visit.send(Array("\r\n0\r\n\r\n".utf8))
@@ -278,8 +278,8 @@ struct DownloaderTests {
         #expect(seen.withLock { $0 }.allSatisfy { $0.expected == nil })
     }
 
-    @Test("row 40: a transport that answers while it is started, and a callback that loads again, are no deadlock")
-    func reentrance() async throws {
+    @Test("A transport that answers in start() and a callback that loads again do not deadlock")
+    func reentrantLoadsDoNotDeadlock() async throws {
         let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: Data([7])))
         var options = DownloadOptions()
         options.callbackQueue = .untouch
@@ -292,8 +292,8 @@ struct DownloaderTests {
         #expect(bytes == Data([7]))
     }
 
-    @Test("all loads, or those of one URL, are cancelled together")
-    func cancelAll() async throws {
+    @Test("Cancelling a URL ends its loads; cancelling all ends every load")
+    func cancelEndsLoadsOfURLOrAll() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         let other = try #require(URL(string: "http://fake/b"))

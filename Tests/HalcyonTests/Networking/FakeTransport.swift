@@ -6,7 +6,7 @@ import Synchronization
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-/// A transport that answers when a test says so, and writes down what it is asked for.
+/// A transport that answers when a test says so, and records its calls.
 final class FakeTransport: Transport {
     enum Call: Equatable {
         case start(String, TransferPriority)
@@ -27,7 +27,7 @@ final class FakeTransport: Transport {
         /// In the order of their starts; two may have one name.
         var started: [Started] = []
         var count = 0
-        /// What came before the transfers that it is for.
+        /// The answers given before their transfers started.
         var early: [String: Answer] = [:]
 
         mutating func take(where picks: (Started) -> Bool) -> (any TransferReceiver)? {
@@ -58,7 +58,7 @@ final class FakeTransport: Transport {
         return FakeTransfer(number: number, name: name, transport: self)
     }
 
-    /// Ends a transfer with an answer; once it starts, if it has not: a load has joined a while before.
+    /// Ends a transfer with an answer. If the transfer has not started yet, the answer waits for it.
     func answer(_ name: String, _ body: Data, status: Int = 200, headers: HeaderFields = HeaderFields()) {
         give(name) { receiver in
             receiver.received(ResponseHead(url: fake(name), status: status, headers: headers))
@@ -67,7 +67,8 @@ final class FakeTransport: Transport {
         }
     }
 
-    /// Ends a transfer with an error, after a part of the body if one is given; once it starts, if it has not.
+    /// Ends a transfer with an error, after a part of the body if one is given. If it has not started yet, the
+    /// error waits.
     func fail(_ name: String, _ error: NetworkError, after part: Data? = nil) {
         give(name) { receiver in
             if let part {
@@ -78,7 +79,7 @@ final class FakeTransport: Transport {
         }
     }
 
-    /// Returns when so many calls were made.
+    /// Waits until there were `count` calls.
     func waitForCalls(_ count: Int) async {
         await waitUntil { state.withLock({ $0.calls.count }) >= count }
     }
@@ -103,7 +104,7 @@ final class FakeTransport: Transport {
     }
 }
 
-/// A transport that answers each request at once with what a closure makes of it, and writes down the requests.
+/// A transport that answers each request at once with the result of a closure, and records the requests.
 final class ScriptedTransport: Transport {
     private struct Ended: Transfer {
         func cancel() {}
@@ -141,7 +142,7 @@ private struct FakeTransfer: Transfer {
 }
 
 extension ImageDownloader {
-    /// A downloader whose requests no proxy of the environment sees.
+    /// A downloader whose requests bypass the environment's proxy.
     static func test(
         _ transport: any Transport = CurlTransport(), clock: any CacheClock = SystemClock(),
         _ change: (inout Configuration) -> Void = { _ in }
@@ -152,7 +153,7 @@ extension ImageDownloader {
         return ImageDownloader(name: "test", configuration: configuration, transport: transport, clock: clock)
     }
 
-    /// Returns when so many loads wait.
+    /// Waits until `count` loads are waiting.
     func waitForWaiters(_ count: Int) async {
         await waitUntil { waiterCount >= count }
     }

@@ -7,9 +7,10 @@ import Testing
 
 @Suite("Fake transport", .timeLimit(.minutes(20)))
 struct FakeTransportTests {
-    /// A load has joined before its transfer starts. An answer that was dropped then let a busy machine's tests wait for ever.
-    @Test("an answer, and an error, that come before the transfer starts are kept for it")
-    func early() async throws {
+    /// A load joins before its transfer starts. Without this, tests on a busy machine waited forever for a dropped
+    /// answer.
+    @Test("An answer or error given before its transfer starts is kept for it")
+    func earlyAnswerIsKeptForTransfer() async throws {
         let transport = FakeTransport()
         let downloader = ImageDownloader.test(transport)
         transport.answer("a", Data([7]))

@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Freshness of what was loaded", .timeLimit(.minutes(20)))
+@Suite("Freshness of responses", .timeLimit(.minutes(20)))
 struct FreshnessTests {
     private let now: Int64 = 1_700_000_000
     private let url = URL(fileURLWithPath: "/")
@@ -17,7 +17,7 @@ struct FreshnessTests {
     }
 
     @Test(
-        "a response is private by Cache-Control, by credentials without public, and by Vary",
+        "Cache-Control, credentials without public, and Vary make a response private",
         arguments: [
             ([:], [:], false), (["Cache-Control": "max-age=60"], ["X-User": "1"], false),
             (["Cache-Control": "private"], [:], true), (["Cache-Control": "max-age=60, Private"], [:], true),
@@ -32,15 +32,15 @@ struct FreshnessTests {
             (["Vary": "accept-language , DPR"], [:], false), (["Vary": "X-User"], [:], true),
             (["Vary": "X-User"], ["X-User": "1"], true), (["Vary": "Cookie"], [:], true), (["Vary": ""], [:], false),
         ] as [(HeaderFields, HeaderFields, Bool)])
-    func privacy(response: HeaderFields, sent: HeaderFields, isPrivate: Bool) {
+    func headersAndCredentialsMakeResponsePrivate(response: HeaderFields, sent: HeaderFields, isPrivate: Bool) {
         var request = TransportRequest(url)
         request.headers = sent
         let head = ResponseHead(url: url, status: 200, headers: response)
         #expect(Freshness.isPrivate(head, for: request) == isPrivate)
     }
 
-    @Test("a name and a password make a response private, unless it is public")
-    func privacyOfCredentials() {
+    @Test("A user name and password make a response private unless it is public")
+    func credentialsMakeResponsePrivateUnlessPublic() {
         var request = TransportRequest(url)
         request.credential = Credential(user: "u", password: "p")
         for (control, isPrivate) in [("max-age=60", true), ("public, max-age=60", false), ("public, private", true)] {
@@ -49,8 +49,8 @@ struct FreshnessTests {
         }
     }
 
-    @Test("a 304 keeps what was private, and makes private what a 200 to the same request were")
-    func privacyOfUnchanged() {
+    @Test("A 304 can make a response private, and never makes a private one public")
+    func notModifiedCanMakeResponsePrivate() {
         var shared = freshness([:])
         var head = ResponseHead(url: url, status: 304, headers: ["Cache-Control": "max-age=60"])
         func isPrivate() -> Bool { shared.refreshed(by: head, requested: now, received: now).isPrivate }
@@ -65,8 +65,8 @@ struct FreshnessTests {
         #expect(isPrivate())
     }
 
-    @Test("dates in the three forms of RFC 9110, and what is none")
-    func dates() {
+    @Test("HTTP dates parse in the three forms of RFC 9110; other text is no date")
+    func datesParseInThreeForms() {
         // RFC 9110's own example in its three forms.
         for text in [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
@@ -89,8 +89,8 @@ struct FreshnessTests {
         #expect(HTTPDate.seconds(nil) == nil)
     }
 
-    @Test("row 44: what Cache-Control says")
-    func control() {
+    @Test("Cache-Control directives are parsed")
+    func cacheControlIsParsed() {
         func control(_ values: String...) -> CacheControl {
             var headers = HeaderFields()
             for value in values { headers.add("cache-control", value) }
@@ -115,8 +115,8 @@ struct FreshnessTests {
         #expect(control("=, ,=5,\"").maxAge == nil)
     }
 
-    @Test("row 44: how long it is fresh: max-age before Expires, less the age it came with")
-    func lifetime() {
+    @Test("Max-age overrides Expires, and Age shortens the lifetime")
+    func maxAgeOverridesExpires() {
         #expect(freshness(["Cache-Control": "max-age=60"]).freshUntil == now + 60)
         #expect(freshness(["Cache-Control": "max-age=60", "Age": "20"]).freshUntil == now + 40)
         #expect(freshness(["Cache-Control": "max-age=60", "Age": "20"], delay: 5).freshUntil == now + 35)
@@ -128,7 +128,7 @@ struct FreshnessTests {
             freshness(["Expires": "Tue, 14 Nov 2023 22:14:20 GMT", "Cache-Control": "max-age=5"]).freshUntil == now + 5)
         #expect(freshness(["Expires": "0"]).freshUntil == now)
         #expect(freshness([:]).freshUntil == now)
-        // A tenth of the hundred seconds since it was changed, on request.
+        // With the heuristic: a tenth of the hundred seconds since the last change.
         let changed = "Tue, 14 Nov 2023 22:11:40 GMT"
         #expect(freshness(["Last-Modified": changed]).freshUntil == now)
         #expect(freshness(["Last-Modified": changed], heuristic: 0.1).freshUntil == now + 10)
@@ -139,8 +139,8 @@ struct FreshnessTests {
         #expect(freshness(["Cache-Control": "no-cache, max-age=60"]).freshUntil == now)
     }
 
-    @Test("row 44: use, use and ask meanwhile, or ask first")
-    func decisions() {
+    @Test("A policy decides to use, to use and revalidate, or to revalidate")
+    func policyDecidesUseOrRevalidation() {
         let policy = FreshnessPolicy()
         let entry = freshness(["Cache-Control": "max-age=60, stale-while-revalidate=30, stale-if-error=90"])
         func decisions(_ policy: FreshnessPolicy, _ entry: Freshness?) -> [FreshnessDecision] {
@@ -148,7 +148,7 @@ struct FreshnessTests {
         }
         #expect(
             decisions(policy, entry) == [.use, .use, .useAndRevalidate, .useAndRevalidate, .revalidate, .revalidate])
-        // A record may have been lost.
+        // Without a record.
         #expect(decisions(policy, nil) == Array(repeating: .revalidate, count: 6))
         #expect(decisions(FreshnessPolicy(honoursServer: false), entry) == Array(repeating: .use, count: 6))
         let patient = FreshnessPolicy(staleWhileRevalidate: 300)
@@ -160,8 +160,8 @@ struct FreshnessTests {
         #expect(policy.mayServeAfterError(strict, at: now + 59) && !policy.mayServeAfterError(strict, at: now + 60))
     }
 
-    @Test("row 44: a 304 says how long from now; what it is silent about stays")
-    func refreshed() throws {
+    @Test("A 304 renews the lifetime from its arrival and keeps the validators")
+    func notModifiedRenewsLifetime() throws {
         let entry = freshness([
             "Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": "Tue, 14 Nov 2023 22:11:40 GMT",
         ])
@@ -173,8 +173,8 @@ struct FreshnessTests {
         #expect(try JSONDecoder().decode(Freshness.self, from: stored) == later)
     }
 
-    @Test("row 44: what a server can be asked by")
-    func validators() {
+    @Test("Validators come from ETag and Last-Modified; only strong ones allow range requests")
+    func onlyStrongValidatorsAllowRanges() {
         func validators(_ headers: HeaderFields) -> Validators {
             Validators(ResponseHead(url: url, status: 200, headers: headers))
         }

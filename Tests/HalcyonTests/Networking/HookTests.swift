@@ -7,9 +7,9 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: the head decides, and hooks", .timeLimit(.minutes(20)))
+@Suite("Downloader: refused responses and hooks", .timeLimit(.minutes(20)))
 struct HookTests {
-    /// Writes down its calls.
+    /// Records its calls.
     private final class Notes: DownloadHooks {
         let calls = Mutex<[String]>([])
         let disposition: DownloadDisposition
@@ -42,8 +42,8 @@ struct HookTests {
         }
     }
 
-    @Test("the body of a refused status is not downloaded: the load ends at the head, and the connection is closed")
-    func refused() async throws {
+    @Test("A refused status ends the load at the response head, and the connection is closed")
+    func refusedStatusEndsAtHead() async throws {
         let closed = AsyncStream<Bool>.makeStream()
         let server = try HostileServer { visit in
             switch visit.path {
@@ -65,8 +65,8 @@ struct HookTests {
         }
     }
 
-    @Test("a short refused body is dropped, and its connection used again; a long one is cancelled")
-    func connections() async throws {
+    @Test("A short refused body is read to keep the connection; a long one cancels the transfer")
+    func shortRefusedBodyKeepsConnection() async throws {
         /// A transport that gives a head and waits for the test.
         final class Held: Transport, Transfer {
             let receivers = Mutex<[any TransferReceiver]>([])
@@ -87,13 +87,13 @@ struct HookTests {
             func setPriority(_ priority: TransferPriority) {}
         }
         func error(_ held: Held) async -> NetworkError? {
-            // However long this test waits for a processor, the rest comes in time.
+            // A long timeout, so that the rest of the body is in time on a busy machine.
             let downloader = ImageDownloader.test(held) { $0.refusedBodyTimeout = .seconds(600) }
             return await networkError { try await downloader.download(fake("a")) }
         }
         let short = Held(ResponseHead(url: fake("a"), status: 404, headers: ["Content-Length": "100"]))
         #expect(await error(short) == .invalidStatusCode(404, url: fake("a")))
-        // The rest of it comes in time.
+        // The rest of the body arrives in time.
         for receiver in short.receivers.withLock({ $0 }) { receiver.finished(.success(TransferMetrics())) }
         #expect(short.calls.withLock { $0 } == [])
         let long = Held(ResponseHead(url: fake("a"), status: 404, headers: ["Content-Length": "100000"]))
@@ -107,7 +107,7 @@ struct HookTests {
         }
         #expect(unknown.calls.withLock { $0 } == ["cancel"])
 
-        // While a hook decides, a transfer is paused once more has come than is kept.
+        // While a hook decides, a transfer is paused once more bytes arrived than the buffer holds.
         struct Slow: DownloadHooks {
             let entered: AsyncStream<Void>.Continuation
             let gate: AsyncStream<Void>
@@ -136,8 +136,8 @@ struct HookTests {
         #expect(try await load.value == bytes + bytes)
     }
 
-    @Test("hooks are called once a transfer, in their order, whatever redirects there are and however many loads")
-    func calls() async throws {
+    @Test("Hooks run in order, once per transfer, with redirects and joined loads")
+    func hooksRunOncePerTransfer() async throws {
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             if visit.path == "/a" { return visit.answer([], status: "302 Found", headers: ["Location: /b"]) }
@@ -160,8 +160,8 @@ struct HookTests {
             hooks.calls.withLock { $0 } == ["will /gone", "end \(NetworkError.invalidStatusCode(404, url: gone))"])
     }
 
-    @Test("a hook cancels a transfer at its head, or refuses its data; a cancelled load ends in a hook, too")
-    func refusing() async throws {
+    @Test("A hook can refuse the head or the data, and is called at the end of a cancelled load")
+    func hookCanRefuseHeadOrData() async throws {
         let server = try HostileServer { visit in
             if visit.path == "/silent" { _ = visit.waitForClose() }
             visit.send("HTTP/1.1 200 OK\r\nContent-Length: \(visit.path == "/long" ? 5_000_000 : 3)\r\n\r\nabc")

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Transport: against a hostile server", .timeLimit(.minutes(20)))
 struct HostileTests {
-    @Test("row 42: a body shorter than announced, cut off or reset, is an error", arguments: TransportKind.having())
-    func short(_ kind: TransportKind) async throws {
+    @Test("A truncated, closed or reset body is an error", arguments: TransportKind.having())
+    func shortBodyIsAnError(_ kind: TransportKind) async throws {
         let hasArrived = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in
             switch visit.path {
@@ -51,10 +51,10 @@ struct HostileTests {
     }
 
     @Test(
-        "row 42: a server that never answers, one that stops, and one that sends a byte at a time end in time, each by its own error",
+        "A silent, a stopping and a dripping server each end in their own timeout",
         arguments: TransportKind.having()
     )
-    func slow(_ kind: TransportKind) async throws {
+    func slowServerEndsInItsTimeout(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             switch visit.path {
             case "/stops":
@@ -67,7 +67,7 @@ struct HostileTests {
             }
         }
         let transport = kind.transport()
-        // Only the timeout that is tested is short, so that none else ends a transfer on a busy machine.
+        // Only the tested timeout is short, so that no other one ends a transfer on a busy machine.
         func error(
             _ path: String, _ timeout: WritableKeyPath<TransferTimeouts, Duration> & Sendable
         ) async -> NetworkError? {
@@ -87,14 +87,14 @@ struct HostileTests {
         #expect(await drips == .timedOut(.whole))
     }
 
-    /// Were room not given on at once, each would wait a minute for it.
-    @Test("row 45: who waits for room has it as soon as somebody's time is over", arguments: TransportKind.having())
-    func roomOfTheOverdue(_ kind: TransportKind) async throws {
+    /// If the connection were not freed at once, each transfer would wait a minute for it.
+    @Test("A transfer that times out frees its connection for the next one at once", arguments: TransportKind.having())
+    func timedOutTransferFreesItsConnection(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             if visit.path == "/good" { visit.answer([7]) } else { _ = visit.waitForClose() }
         }
         let transport = kind.transport(connectionsPerHost: 1)
-        // Where the time to connect counts as well, a busy machine needs more of it.
+        // If the idle timeout includes the time to connect, a busy machine needs a longer one.
         let idle = Duration.milliseconds(kind.has(.connectTimeout) ? 100 : 2_000)
         let silent = kind.request(server.url("/silent")) { $0.timeouts.idle = idle }
         let counters = [CountingReceiver(), CountingReceiver(), CountingReceiver()]
@@ -112,12 +112,12 @@ struct HostileTests {
     }
 
     @Test(
-        "row 42: no connection in time is an error of its own, and no address and no listener are, too",
+        "A connect timeout, a refused connection and an unknown host have separate errors",
         arguments: TransportKind.having())
-    func connecting(_ kind: TransportKind) async throws {
+    func connectionFailuresHaveOwnErrors(_ kind: TransportKind) async throws {
         let transport = kind.transport()
         if kind.has(.connectTimeout) {
-            // It accepts the connection and never answers the TLS handshake.
+            // This server accepts the connection and never answers the TLS handshake.
             let mute = try HostileServer { _ in }
             let url = try #require(URL(string: "https://127.0.0.1:\(mute.port)/"))
             let request = kind.request(url) { $0.timeouts.connect = .milliseconds(200) }
@@ -138,10 +138,8 @@ struct HostileTests {
         }
     }
 
-    @Test(
-        "row 42: a body of ten gigabytes, announced or not, and headers without end are cut off at their limits",
-        arguments: TransportKind.having())
-    func endless(_ kind: TransportKind) async throws {
+    @Test("Bodies and headers over their limits end the transfer, announced or not", arguments: TransportKind.having())
+    func endlessBodiesAndHeadersEndAtLimits(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             switch visit.path {
             case "/announced":
@@ -149,7 +147,7 @@ struct HostileTests {
                 _ = visit.waitForClose()
             case "/body":
                 visit.send("HTTP/1.1 200 OK\r\n\r\n")
-                // Without flow control, a body without end would delay every session of the process.
+                // Without flow control, an endless body would delay every session of the process.
                 var left = kind.has(.pausing) ? Int.max : 256
                 while left > 0, visit.send([UInt8](repeating: 7, count: 65_536)) { left -= 1 }
                 visit.close()
@@ -174,8 +172,8 @@ struct HostileTests {
         #expect(await error("/line") == .headersTooLarge(limit: 256 << 10))
     }
 
-    @Test("what is no answer is an error", arguments: TransportKind.having())
-    func garbage(_ kind: TransportKind) async throws {
+    @Test("An invalid response is an error", arguments: TransportKind.having())
+    func invalidResponseIsAnError(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             switch visit.path {
             case "/noise": visit.send(pattern(2_000))
@@ -189,7 +187,7 @@ struct HostileTests {
         for path in ["/noise", "/encoding"] {
             let error = await networkError { try await transport.response(to: kind.request(server.url(path))) }
             if case .invalidResponse = error { continue }
-            // Without precise errors, the code of libcurl or Foundation is all there is.
+            // Without precise errors, only the code of libcurl or Foundation is reported.
             if !kind.has(.preciseErrors), case .transport = error { continue }
             Issue.record("\(path): \(String(describing: error))")
         }
@@ -197,9 +195,9 @@ struct HostileTests {
     }
 
     @Test(
-        "row 37: cancelling closes the connection at once; a transfer that waits is never sent",
+        "Cancelling closes the connection at once; a queued transfer is never sent",
         arguments: TransportKind.having())
-    func cancelling(_ kind: TransportKind) async throws {
+    func cancellingClosesConnection(_ kind: TransportKind) async throws {
         let closed = Mutex<Bool?>(nil)
         let (begun, arrived) = AsyncStream<Void>.makeStream()
         let (ended, over) = AsyncStream<Void>.makeStream()
@@ -223,8 +221,8 @@ struct HostileTests {
         #expect(server.count("/b") == 0)
     }
 
-    @Test("a paused transfer takes no more, and goes on", arguments: TransportKind.having())
-    func pausing(_ kind: TransportKind) async throws {
+    @Test("A paused transfer receives no more bytes until it is resumed", arguments: TransportKind.having())
+    func pausedTransferStopsAndResumes(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             if visit.path == "/busy" { _ = visit.waitForClose() }
             visit.answer([UInt8](repeating: 7, count: 8 << 20))
@@ -240,7 +238,7 @@ struct HostileTests {
         #expect(server.count("/") == 0)
         counter.whenPast(1 << 20) { transfer.pause() }
         transfer.resume()
-        // Longer than the limit of idleness, which does not count while it is paused.
+        // Longer than the idle timeout, which does not run while the transfer is paused.
         try await Task.sleep(for: .milliseconds(5_500))
         #expect((1 << 20..<8 << 20).contains(counter.count))
         transfer.resume()
@@ -248,15 +246,14 @@ struct HostileTests {
         #expect(counter.count == 8 << 20)
     }
 
-    @Test(
-        "a transfer that is paused and resumed before it has a connection is no failure",
-        arguments: TransportKind.having())
-    func pausingEarly(_ kind: TransportKind) async throws {
-        // Speaks no TLS: the first transfer waits for an answer, the second for the first one's connection.
+    @Test("Pausing and resuming a transfer before it has a connection is no failure", arguments: TransportKind.having())
+    func pausingBeforeConnectionIsNoFailure(_ kind: TransportKind) async throws {
+        // The server does not support TLS: the first transfer waits for an answer, the second for the first one's
+        // connection.
         let server = try HostileServer { visit in _ = visit.waitForClose() }
         var url = try #require(URLComponents(url: server.url("/"), resolvingAgainstBaseURL: false))
         url.scheme = "https"
-        // However long this test waits for a processor among the others, the connection is still awaited.
+        // A long timeout, so that a busy machine does not end the wait for the connection.
         let request = kind.request(try #require(url.url)) { request in
             if kind.has(.connectTimeout) { request.timeouts.connect = .seconds(600) }
         }
@@ -279,9 +276,9 @@ struct HostileTests {
     }
 
     @Test(
-        "a connection that breaks while it is written to does not end the process; a closed transport says so",
+        "A connection that breaks during a write does not end the process; a closed transport reports an error",
         arguments: TransportKind.having())
-    func breaking(_ kind: TransportKind) async throws {
+    func brokenWriteDoesNotEndProcess(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in visit.reset() }
         let transport = kind.transport()
         for _ in 0..<20 {
@@ -299,8 +296,8 @@ struct HostileTests {
         #expect(await counter.end() == .failure(.transportClosed))
     }
 
-    @Test("a request that cannot be sent is refused before anything is", arguments: TransportKind.having())
-    func refused(_ kind: TransportKind) async throws {
+    @Test("An invalid request is refused before anything is sent", arguments: TransportKind.having())
+    func invalidRequestIsNotSent(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in visit.answer([]) }
         let transport = kind.transport()
         func error(_ request: TransportRequest) async -> NetworkError? {
@@ -319,8 +316,8 @@ struct HostileTests {
         #expect(server.visits.isEmpty)
     }
 
-    @Test("an upload that makes progress is not idle; one that makes none is", arguments: TransportKind.having())
-    func uploads(_ kind: TransportKind) async throws {
+    @Test("An upload that progresses is not idle; one that stalls times out", arguments: TransportKind.having())
+    func progressingUploadIsNotIdle(_ kind: TransportKind) async throws {
         let size = 20 << 20
         let isOver = DispatchSemaphore(value: 0)
         let server = try HostileServer { visit in

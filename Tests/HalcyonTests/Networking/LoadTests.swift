@@ -5,9 +5,9 @@ import Testing
 @Suite("Downloader under load", .timeLimit(.minutes(20)))
 struct LoadTests {
     @Test(
-        "every load of many tasks ends once, with its image or the right error, and nothing is left",
+        "Every load of many tasks ends once with its image or the right error, and nothing leaks",
         arguments: [[], ["manager"]])
-    func load(_ through: [String]) async throws {
+    func everyLoadEndsOnceAndLeaksNothing(_ through: [String]) async throws {
         let (loads, tasks, urls, rounds) = SoakLength.isLong ? (10_000, 200, 2_000, 4) : (1_000, 50, 200, 1)
         let process = try ChildProcess(
             BuiltExecutable.url("NetworkLoadProcess").path,
@@ -25,16 +25,17 @@ struct LoadTests {
         ]
         #expect(good.reduce(0) { $0 + (counts[$1] ?? 0) } == loads)
         #expect(Set(counts.keys).subtracting(good).subtracting(other).isEmpty)
-        // Faults were met, and most loads were not.
+        // Some loads met faults, most did not.
         #expect((counts["image"] ?? 0) > loads * 3 / 4 && (counts["status"] ?? 0) > 0 && (counts["truncated"] ?? 0) > 0)
         #expect(counts["waiting"] == 0)
         #if os(Linux)
             #expect((counts["descriptorsLeft"] ?? .max) <= 0 && counts["networkThreadsLeft"] == 0)
-            // The system's pools of threads breathe: a manager's have up to 64, each with some 50 kB of the heap in use.
+            // The system's thread pools vary in size: a manager's have up to 64 threads, each with some 50 kB of
+            // heap.
             let isManaged = !through.isEmpty
             #expect((counts["threadsLeft"] ?? .max) <= (isManaged ? 64 : 16))
-            // A quarter of a megabyte is in use beside them, however many loads there were; what is resident besides, the heap's
-            // arenas hold free.
+            // Beside them, a quarter of a megabyte is in use for any number of loads. The other resident pages are
+            // free heap arenas.
             #expect((counts["heapKilobytesLeft"] ?? .max) <= (isManaged ? 4 : 1) << 10)
             #expect((counts["residentKilobytesLeft"] ?? .max) <= 32 << 10)
         #endif

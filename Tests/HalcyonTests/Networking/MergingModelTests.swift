@@ -6,10 +6,10 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Merging of requests: against a model", .timeLimit(.minutes(20)))
+@Suite("Merging of requests: compared with a model", .timeLimit(.minutes(20)))
 struct MergingModelTests {
-    @Test("row 40: every sequence of up to seven events, of two waiters and two processors")
-    func exhaustive() {
+    @Test("All sequences of up to seven events follow the model")
+    func allShortSequencesFollowModel() {
         let alphabet: [MergingModel.State.Event] = [
             .join(1, 0, 0, .low), .join(2, 0, 0, .high), .join(2, 0, 1, .normal), .leave(1), .leave(2),
             .setPriority(1, .veryHigh), .finished(1, succeeded: true), .finished(1, succeeded: false),
@@ -28,8 +28,8 @@ struct MergingModelTests {
         #expect(sequences > 10_000)
     }
 
-    @Test("row 40: random events of many waiters, keys and processors")
-    func random() {
+    @Test("Random events of many waiters, keys and processors follow the model")
+    func randomSequencesFollowModel() {
         var random = SplitMix64(seed: 3)
         for _ in 0..<60 {
             var model = MergingModel()
@@ -51,7 +51,7 @@ struct MergingModelTests {
     }
 }
 
-/// What the machine must do, said in the plainest way: lists that are searched, and everything counted anew at each step.
+/// A simple model of the merging state: lists that are searched, and counts that are recomputed at each step.
 struct MergingModel {
     typealias State = MergingState<Int, Int>
 
@@ -73,8 +73,8 @@ struct MergingModel {
     private var joined: Set<UInt64> = []
     private var answered: Set<UInt64> = []
 
-    /// Feeds one event in and holds what comes out against what is known. `false` if the event cannot come now, as nobody
-    /// ends a transfer that was never started.
+    /// Handles one event and compares the actions with the model. Returns `false` if the event cannot occur now,
+    /// such as the end of a transfer that was never started.
     mutating func take(_ event: State.Event) -> Bool {
         switch event {
         case .join(let token, _, _, _): guard joined.insert(token).inserted else { return false }
@@ -90,7 +90,7 @@ struct MergingModel {
         return true
     }
 
-    /// Ends all transfers and processors, after which nobody may wait.
+    /// Ends all transfers and processors, after which no waiter may remain.
     mutating func endAll() {
         for id in phases.keys.sorted() { _ = take(.finished(id, succeeded: id % 2 == 0)) }
         for work in running.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -100,7 +100,7 @@ struct MergingModel {
         #expect(state.waiterCount == 0 && state.transferCount == 0)
     }
 
-    /// Notes what an event says by itself. Returns the transfer whose last waiter it takes away.
+    /// Updates the model by an event. Returns the transfer whose last waiter the event removes.
     private mutating func before(_ event: State.Event) -> UInt64? {
         switch event {
         case .join(let token, let key, let processor, let priority):
@@ -165,7 +165,7 @@ struct MergingModel {
         }
     }
 
-    /// Everybody waits for something that is under way, as urgently as the most urgent of its waiters.
+    /// Checks that every waiter waits for running work, with the highest priority of its waiters.
     private func check() {
         #expect(state.waiterCount == waiters.count)
         #expect(state.transferCount == phases.values.count { $0 != .over })

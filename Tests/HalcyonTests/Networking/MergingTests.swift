@@ -9,13 +9,13 @@ import Testing
 struct MergingTests {
     typealias State = MergingState<String, String>
 
-    @Test("row 36: thirty-six waiters of one key are one transfer, and all are answered")
-    func one() {
+    @Test("Waiters of one key share one transfer, and all receive the value")
+    func waitersOfOneKeyShareOneTransfer() {
         var state = State()
         #expect(state.handle(.join(1, "a", "p", .normal)) == [.start(1, "a", .normal)])
         for token in 2...36 { #expect(state.handle(.join(UInt64(token), "a", "p", .normal)) == []) }
         #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p")])
-        // Who comes while it is processed needs no transfer of its own.
+        // A waiter that joins during processing needs no transfer.
         #expect(state.handle(.join(37, "a", "p", .high)) == [])
         #expect(
             state.handle(.processed(1, "p", succeeded: true)) == [.deliver(Array(1...37), 1, "p"), .forget(1)])
@@ -23,23 +23,23 @@ struct MergingTests {
         #expect(state.handle(.join(38, "a", "p", .normal)) == [.start(2, "a", .normal)])
     }
 
-    @Test("row 37: each waiter leaves for itself; with the last one the transfer ends")
-    func leaving() {
+    @Test("A leaving waiter leaves the others; the last one cancels the transfer")
+    func lastWaiterToLeaveCancelsTransfer() {
         var state = State()
         _ = state.handle(.join(1, "a", "p", .normal))
         _ = state.handle(.join(2, "a", "p", .normal))
         #expect(state.handle(.leave(1)) == [.cancelled(1)])
         #expect(state.handle(.leave(1)) == [])
         #expect(state.handle(.leave(2)) == [.cancelled(2), .cancel(1)])
-        // What was cancelled may end a moment later; nobody hears of it.
+        // A cancelled transfer may end a moment later; no waiter receives it.
         #expect(state.handle(.finished(1, succeeded: true)) == [])
         #expect(state.handle(.join(3, "a", "p", .normal)) == [.start(2, "a", .normal)])
         #expect(state.handle(.finished(1, succeeded: false)) == [])
         #expect(state.waiterCount == 1)
     }
 
-    @Test("row 38: equal processors run once a transfer, different ones each")
-    func processors() {
+    @Test("Equal processors run once per transfer, different ones separately")
+    func equalProcessorsRunOncePerTransfer() {
         var state = State()
         _ = state.handle(.join(1, "a", "blur", .normal))
         _ = state.handle(.join(2, "a", "round", .normal))
@@ -48,15 +48,15 @@ struct MergingTests {
         _ = state.handle(.leave(4))
         #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "blur"), .process(1, "round")])
         #expect(state.handle(.processed(1, "blur", succeeded: true)) == [.deliver([1, 3], 1, "blur")])
-        // What is done already is given at once.
+        // A finished value is delivered at once.
         #expect(state.handle(.join(5, "a", "blur", .normal)) == [.deliver([5], 1, "blur")])
         #expect(state.handle(.join(6, "a", "tint", .normal)) == [.process(1, "tint")])
         #expect(state.handle(.processed(1, "round", succeeded: false)) == [.deliver([2], 1, "round")])
         #expect(state.handle(.processed(1, "tint", succeeded: true)) == [.deliver([6], 1, "tint"), .forget(1)])
     }
 
-    @Test("row 39: a failure reaches every waiter and is not remembered")
-    func failure() {
+    @Test("A failure reaches every waiter, and the next one starts a new transfer")
+    func failureReachesEveryWaiterAndIsForgotten() {
         var state = State()
         for token in 1...3 { _ = state.handle(.join(UInt64(token), "a", "p\(token)", .normal)) }
         #expect(state.handle(.finished(1, succeeded: false)) == [.fail([1, 2, 3], 1), .forget(1)])
@@ -65,8 +65,8 @@ struct MergingTests {
         #expect(state.handle(.processed(2, "p", succeeded: false)) == [.deliver([4], 2, "p"), .forget(2)])
     }
 
-    @Test("row 41: a transfer is as urgent as its most urgent waiter")
-    func priority() {
+    @Test("A transfer has the highest priority of its waiters")
+    func transferHasHighestPriorityOfWaiters() {
         var state = State()
         _ = state.handle(.join(1, "a", "p", .low))
         #expect(state.handle(.join(2, "a", "p", .high)) == [.setPriority(1, .high)])
@@ -77,8 +77,8 @@ struct MergingTests {
         #expect(state.handle(.setPriority(9, .veryHigh)) == [])
     }
 
-    @Test("the last waiter may leave while its picture is processed")
-    func leavingLate() {
+    @Test("The last waiter may leave while its picture is processed")
+    func lastWaiterMayLeaveDuringProcessing() {
         var state = State()
         _ = state.handle(.join(1, "a", "p", .normal))
         _ = state.handle(.finished(1, succeeded: true))
@@ -87,8 +87,8 @@ struct MergingTests {
         #expect(state.transferCount == 0)
     }
 
-    @Test("requests that a server could answer differently are not merged")
-    func keys() throws {
+    @Test("Requests that could get different responses are not merged")
+    func requestsWithDifferentResponsesAreNotMerged() throws {
         let url = try #require(URL(string: "https://example.com/a.png"))
         func key(_ change: (inout TransportRequest) -> Void = { _ in }) -> MergeKey {
             var request = TransportRequest(url)

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-/// The one nginx of all tests of this bundle; it ends with the process.
+/// The nginx server that all tests of this bundle share; it ends with the process.
 enum Nginx {
     private static let shared = Result { try NginxServer() }
 
@@ -14,7 +14,7 @@ enum Nginx {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs where nginx and openssl are, and says so where they are not; continuous integration installs them.
+    /// Skips a test with a message if nginx or openssl is not installed; continuous integration installs them.
     static var needsNginx: Self {
         .enabled(
             if: NginxServer.isInstalled, "skipped: nginx and openssl are not installed (.ci/install-dependencies tests)"
@@ -23,7 +23,8 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension TransportRequest {
-    /// A request that no proxy of the environment sees, and that is not given up because a busy machine has no processor for it.
+    /// A request that bypasses the environment's proxy and has long timeouts, so that it does not fail on a busy
+    /// machine.
     static func test(_ url: URL, _ change: (inout Self) -> Void = { _ in }) -> Self {
         var request = TransportRequest(url)
         request.proxy = .none
@@ -32,7 +33,7 @@ extension TransportRequest {
         return request
     }
 
-    /// The same over TLS, to the tests' nginx.
+    /// A request over TLS to the tests' nginx.
     static func secure(_ url: URL, _ nginx: NginxServer, _ change: (inout Self) -> Void = { _ in }) -> Self {
         test(url) { request in
             request.tls.authorities = nginx.authority
@@ -41,7 +42,7 @@ extension TransportRequest {
     }
 }
 
-/// Bytes that do not compress to nothing and are the same in every run.
+/// Bytes that compress badly and are the same in every run.
 func pattern(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
     var state = UInt32(seed) &* 2_654_435_761 | 1
     return (0..<count).map { _ in

@@ -9,7 +9,7 @@ import Testing
 @Suite("Transport: filters of peers", .timeLimit(.minutes(20)))
 struct PeerFilterTests {
     @Test(
-        "addresses that are not public",
+        "Addresses that are not public are refused",
         arguments: [
             "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1",
             "127.9.9.9",
@@ -22,13 +22,13 @@ struct PeerFilterTests {
             "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::10.0.0.1", "2002:7f00:1::",
             "2002:a00:1::1",
         ])
-    func refused(_ text: String) throws {
+    func privateAddressIsRefused(_ text: String) throws {
         let address = try #require(PeerAddress(text))
         #expect(!address.isPublic && !PeerFilter.publicAddresses.accepts(address) && PeerFilter.any.accepts(address))
     }
 
     @Test(
-        "addresses that are public",
+        "Public addresses are accepted",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.1",
@@ -38,13 +38,13 @@ struct PeerFilterTests {
             "2606:4700:4700::1111", "2a00:1450::1", "2001:4860:4860::8888", "2001:200::1", "3ffe::1", "::ffff:8.8.8.8",
             "64:ff9b::8.8.8.8", "2002:808:808::1",
         ])
-    func accepted(_ text: String) throws {
+    func publicAddressIsAccepted(_ text: String) throws {
         let address = try #require(PeerAddress(text))
         #expect(address.isPublic && PeerFilter.publicAddresses.accepts(address))
     }
 
-    @Test("addresses are parsed and written")
-    func texts() throws {
+    @Test("Addresses are parsed and formatted")
+    func addressesAreParsedAndFormatted() throws {
         #expect(PeerAddress("192.0.2.1", port: 80)?.bytes == [192, 0, 2, 1])
         #expect(PeerAddress("192.0.2.1", port: 80)?.port == 80)
         #expect(PeerAddress("2001:DB8::1")?.description == "2001:db8::1")
@@ -52,8 +52,8 @@ struct PeerFilterTests {
         #expect(PeerAddress("example.org") == nil && PeerAddress("") == nil && PeerAddress(bytes: [1, 2, 3]) == nil)
     }
 
-    @Test("equal identifiers are equal filters, and loads with different filters do not merge")
-    func identity() throws {
+    @Test("Filters with equal identifiers are equal, and loads with different filters do not merge")
+    func loadsWithDifferentFiltersDoNotMerge() throws {
         let url = try #require(URL(string: "http://example.org/a"))
         func key(_ filter: PeerFilter) -> MergeKey {
             var request = TransportRequest(url)
@@ -66,8 +66,8 @@ struct PeerFilterTests {
         #expect(key(.custom("any") { _ in true }) != key(.any))
     }
 
-    @Test("a refused address is never connected to", arguments: TransportKind.having(.peerFilter))
-    func connections(_ kind: TransportKind) async throws {
+    @Test("No connection is opened to a refused address", arguments: TransportKind.having(.peerFilter))
+    func refusedAddressGetsNoConnection(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in visit.answer([1]) }
         let transport = kind.transport()
         func error(_ host: String) async throws -> NetworkError? {
@@ -92,9 +92,9 @@ struct PeerFilterTests {
     }
 
     @Test(
-        "the filter receives address and port, and a redirect is filtered as well",
+        "The filter receives address and port, and applies to redirects",
         arguments: TransportKind.having(.peerFilter))
-    func redirects(_ kind: TransportKind) async throws {
+    func filterAppliesToRedirects(_ kind: TransportKind) async throws {
         let inner = try HostileServer { visit in visit.answer([1]) }
         let outer = try HostileServer { visit in
             visit.answer([], status: "302 Found", headers: ["Location: \(inner.url("/secret"))"])
@@ -115,9 +115,9 @@ struct PeerFilterTests {
     }
 
     @Test(
-        "a kept connection is not used for a request whose filter refuses its peer",
+        "A kept connection is not used for a request whose filter refuses its peer",
         arguments: TransportKind.having(.peerFilter))
-    func keptConnections(_ kind: TransportKind) async throws {
+    func filterAppliesToReusedConnections(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in visit.answer([1]) }
         let transport = kind.transport()
         func response(_ filter: PeerFilter) async throws -> TransportResponse {
@@ -134,9 +134,9 @@ struct PeerFilterTests {
     }
 
     @Test(
-        "with a proxy, the filter receives the proxy's address",
+        "With a proxy, the filter receives the proxy's address",
         arguments: TransportKind.having(.peerFilter, .proxyChoice))
-    func proxies(_ kind: TransportKind) async throws {
+    func filterReceivesProxyAddress(_ kind: TransportKind) async throws {
         let proxy = try HostileServer { visit in visit.answer([1]) }
         let url = try #require(URL(string: "http://nobody.invalid/"))
         func request(_ filter: PeerFilter) -> TransportRequest {
@@ -156,9 +156,9 @@ struct PeerFilterTests {
     }
 
     @Test(
-        "over HTTP/2, streams of refused requests leave the shared connection alone", .needsNginx,
+        "Over HTTP/2, refused requests do not disturb the shared connection", .needsNginx,
         arguments: TransportKind.having(.peerFilter, .customAuthorities))
-    func streams(_ kind: TransportKind) async throws {
+    func refusedStreamsKeepSharedConnection(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("filtered.bin", pattern(200_000))
         let transport = kind.transport()

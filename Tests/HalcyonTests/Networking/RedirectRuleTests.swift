@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: rules of redirects, and cookies", .timeLimit(.minutes(20)))
+@Suite("Downloader: rules of redirects and cookies", .timeLimit(.minutes(20)))
 struct RedirectRuleTests {
     private final class Counting: ImageDownloadRedirectHandler {
         let count = Mutex(0)
@@ -28,7 +28,7 @@ struct RedirectRuleTests {
 
     private static func url(_ text: String) -> URL { URL(string: text) ?? URL(fileURLWithPath: "/") }
 
-    /// A transport that redirects one URL to another, and answers all others.
+    /// A transport that redirects one URL and answers all others.
     private static func redirecting(_ from: String, to target: String) -> ScriptedTransport {
         ScriptedTransport { request in
             guard request.url.absoluteString == from else {
@@ -38,8 +38,8 @@ struct RedirectRuleTests {
         }
     }
 
-    @Test("https is not left for http, unless the downloader or the call allows it")
-    func insecure() async throws {
+    @Test("A redirect from https to http is refused unless the downloader or the call allows it")
+    func redirectToHTTPIsRefusedUnlessAllowed() async throws {
         let (secure, plain) = (Self.url("https://a.example/x"), Self.url("http://b.example/y"))
         let transport = Self.redirecting(secure.absoluteString, to: plain.absoluteString)
         let strict = ImageDownloader.test(transport)
@@ -53,13 +53,13 @@ struct RedirectRuleTests {
         options.allowsInsecureRedirects = false
         let refused = options
         #expect(await networkError { try await lax.download(secure, options: refused) } == .insecureRedirect(plain))
-        // From http to http, and from http to https, there is nothing to lose.
+        // Redirects from http to http or https are allowed.
         let upward = ImageDownloader.test(Self.redirecting(plain.absoluteString, to: secure.absoluteString))
         #expect(try await upward.download(plain).response.url == secure)
     }
 
-    @Test("loads that differ in whether https may be left for http share no transfer")
-    func insecureJoined() async throws {
+    @Test("Loads that differ in whether they allow insecure redirects share no transfer")
+    func loadsWithDifferentRedirectRulesShareNoTransfer() async throws {
         let (transport, plain) = (FakeTransport(), Self.url("http://fake/b"))
         let downloader = ImageDownloader.test(transport)
         func load(_ allows: Bool) -> Task<DownloadResult<Data>, any Error> {
@@ -78,8 +78,8 @@ struct RedirectRuleTests {
         #expect(await networkError { try await strict.value } == .insecureRedirect(plain))
     }
 
-    @Test("another origin gets safe header fields only; what the caller adds or marks decides about the rest")
-    func headers() async throws {
+    @Test("Another origin gets only safe header fields and those the request allows")
+    func otherOriginGetsSafeHeadersOnly() async throws {
         let (near, far) = (Self.url("https://a.example/x"), "https://b.example/y")
         func sent(_ change: @escaping @Sendable (inout TransportRequest) -> Void) async throws -> HeaderFields {
             let transport = Self.redirecting(near.absoluteString, to: far)
@@ -106,7 +106,7 @@ struct RedirectRuleTests {
             $0.sensitiveHeaders = ["x-api-key"]
         }
         #expect(marked == ["X-Client": "e", "Accept": "image/webp", "User-Agent": "f"])
-        // The same origin gets all.
+        // The same origin gets all fields.
         let transport = Self.redirecting(near.absoluteString, to: "/y")
         let downloader = ImageDownloader.test(transport) { configuration in
             configuration.request = { .test($0) { $0.headers = ["X-Api-Key": "d"] } }
@@ -115,8 +115,8 @@ struct RedirectRuleTests {
         #expect(transport.requests.last?.headers["X-Api-Key"] == "d")
     }
 
-    @Test("a call's redirect handler goes before the downloader's; loads share a transfer if it is the same object")
-    func handlers() async throws {
+    @Test("A call's redirect handler overrides the downloader's; loads share a transfer only with the same handler")
+    func callsRedirectHandlerOverridesDownloaders() async throws {
         let server = try HostileServer { visit in
             guard visit.path == "/a" else { return visit.answer(pattern(30)) }
             visit.answer([], status: "302 Found", headers: ["Location: /b"])
@@ -146,8 +146,8 @@ struct RedirectRuleTests {
         merging.cancelAll()
     }
 
-    @Test("a Set-Cookie is sent neither on after a redirect nor with a later load; a header field is")
-    func cookies() async throws {
+    @Test("A received Set-Cookie is never sent back; a Cookie field of the request is")
+    func receivedCookiesAreNotSent() async throws {
         let server = try HostileServer { visit in
             guard visit.path == "/a" else { return visit.answer(pattern(30), headers: ["Set-Cookie: later=1"]) }
             visit.answer([], status: "302 Found", headers: ["Location: /b", "Set-Cookie: session=1; Path=/"])

@@ -7,9 +7,9 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Downloader: redirects, names and passwords, against nginx", .needsNginx, .timeLimit(.minutes(20)))
+@Suite("Downloader: redirects and authentication, against nginx", .needsNginx, .timeLimit(.minutes(20)))
 struct RedirectTests {
-    /// Goes nowhere.
+    /// Refuses every redirect.
     private struct Stubborn: ImageDownloadRedirectHandler {
         func handleHTTPRedirection(for response: ResponseHead, newRequest: TransportRequest) async -> TransportRequest?
         {
@@ -17,7 +17,7 @@ struct RedirectTests {
         }
     }
 
-    /// Goes to a place of its own choice, and says so.
+    /// Redirects to its own URL and adds the original target as a header field.
     private struct Guide: ImageDownloadRedirectHandler {
         let place: URL
 
@@ -30,7 +30,7 @@ struct RedirectTests {
         }
     }
 
-    /// Knows one password, and how often it was asked.
+    /// Gives one password and records its challenges.
     private final class Responder: AuthenticationChallengeResponder {
         let asked = Mutex<[AuthenticationChallenge]>([])
         let password: String
@@ -43,8 +43,8 @@ struct RedirectTests {
         }
     }
 
-    @Test("row 42: redirects are followed, and limited")
-    func follow() async throws {
+    @Test("Redirects are followed up to a limit")
+    func redirectsAreFollowedUpToLimit() async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("moved.bin", pattern(2_000))
         let downloader = ImageDownloader.test()
@@ -56,8 +56,8 @@ struct RedirectTests {
         #expect(try await nginx.visits(to: "/loop", waitingFor: 11).count == 11)
     }
 
-    @Test("row 43: the redirect handler may stay, or send another request")
-    func handler() async throws {
+    @Test("A redirect handler can refuse the redirect")
+    func handlerCanRefuseRedirect() async throws {
         let nginx = try Nginx.server()
         try nginx.file("stay.bin", pattern(20))
         let url = nginx.url("/to/stay.bin")
@@ -65,8 +65,8 @@ struct RedirectTests {
         #expect(await networkError { try await stubborn.download(url) } == .invalidStatusCode(302, url: url))
     }
 
-    @Test("row 43: what the redirect handler changes is what is sent, to where it says, and counts as a redirect")
-    func changed() async throws {
+    @Test("The request of a redirect handler is sent in place of the redirect, and counts towards the limit")
+    func handlerCanReplaceRequest() async throws {
         let server = try HostileServer { visit in
             guard visit.path == "/mirror" else {
                 return visit.answer([], status: "302 Found", headers: ["Location: /slow"])
@@ -79,13 +79,13 @@ struct RedirectTests {
         #expect(result.response.url == server.url("/mirror"))
         #expect(server.visits.map(\.path) == ["/a", "/mirror"])
         #expect(server.visits.last?.headers["x-sent-from"] == "/slow")
-        // Who is sent in circles by the handler is stopped, too.
+        // A loop made by the handler ends at the limit, too.
         let lost = ImageDownloader.test { $0.redirectHandler = Guide(place: server.url("/a")) }
         #expect(await networkError { try await lost.download(server.url("/a")) } == .tooManyRedirects(limit: 10))
     }
 
-    @Test("row 43: a place that asks for a name and a password gets them; a wrong password ends")
-    func authentication() async throws {
+    @Test("A challenge gets the responder's credential; a wrong password ends the load")
+    func challengeGetsCredential() async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("secret.bin", pattern(500))
         let url = nginx.url("/private/secret.bin")
@@ -100,12 +100,13 @@ struct RedirectTests {
         let guessing = ImageDownloader.test { $0.authenticationResponder = wrong }
         #expect(await networkError { try await guessing.download(url) } == .authenticationRefused(url: url))
         #expect(wrong.asked.withLock { $0.map(\.failures) } == [0, 1, 2])
-        // One without a password, one with the right one; one without and two with a wrong one; and one without.
+        // One request without a password; one without and one with the right password; one without and two with a
+        // wrong one.
         #expect(try await nginx.visits(to: "/private/secret.bin", waitingFor: 6).count == 1 + 2 + 3)
     }
 
-    @Test("the next request: relative places, methods, and what another place must not see")
-    func rules() throws {
+    @Test("The next request resolves relative targets, changes methods and drops credentials for other origins")
+    func nextRequestFollowsRedirectRules() throws {
         func request(_ text: String, _ change: (inout TransportRequest) -> Void = { _ in }) throws -> TransportRequest {
             var request = TransportRequest(try #require(URL(string: text)))
             change(&request)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Downloader: resumed loads", .timeLimit(.minutes(20)))
 struct ResumeTests {
-    /// A server that cuts the first answer off after so many bytes, and has ranges.
+    /// A server that truncates the first answer after `count` bytes and supports ranges.
     private static func server(
         _ bytes: [UInt8], cutAfter count: Int, tag: @escaping @Sendable (Int) -> String = { _ in "\"v1\"" },
         ranges: Bool = true
@@ -38,8 +38,8 @@ struct ResumeTests {
         }
     }
 
-    @Test("row 45: what broke off is loaded from where it ended")
-    func resumed() async throws {
+    @Test("A truncated load is resumed where it ended")
+    func truncatedLoadIsResumed() async throws {
         let bytes = pattern(50_000)
         let server = try Self.server(bytes, cutAfter: 30_000)
         let downloader = ImageDownloader.test()
@@ -60,8 +60,8 @@ struct ResumeTests {
         #expect(server.visits.last?.headers["range"] == nil)
     }
 
-    @Test("row 45: what was cancelled is resumed, too")
-    func cancelled() async throws {
+    @Test("A cancelled load is resumed where it ended")
+    func cancelledLoadIsResumed() async throws {
         let bytes = pattern(50_000)
         let visits = Mutex(0)
         let server = try HostileServer { visit in
@@ -94,8 +94,8 @@ struct ResumeTests {
         #expect(server.visits.last?.headers["range"] == "bytes=10000-")
     }
 
-    @Test("row 45: what has changed meanwhile, or has no strong tag, is loaded anew")
-    func changed() async throws {
+    @Test("A changed body, or one without a strong tag, is loaded from its first byte")
+    func changedOrUntaggedBodyIsLoadedWhole() async throws {
         let bytes = pattern(50_000)
         let changed = try Self.server(bytes, cutAfter: 30_000, tag: { $0 == 1 ? "\"v1\"" : "\"v2\"" })
         let downloader = ImageDownloader.test()
@@ -112,8 +112,8 @@ struct ResumeTests {
         }
     }
 
-    @Test("a server that sends another part than was asked for is asked for the whole")
-    func lying() async throws {
+    @Test("After a wrong range the next load requests the whole body")
+    func wrongRangeIsRequestedWhole() async throws {
         let bytes = pattern(1_000)
         let server = try HostileServer { visit in
             if visit.headers["range"] != nil {
@@ -134,8 +134,8 @@ struct ResumeTests {
         #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=600-", nil])
     }
 
-    @Test("a part is joined to a beginning only if its strong validator and its whole Content-Range agree")
-    func validators() throws {
+    @Test("A part joins a beginning only if its strong validator and its Content-Range match")
+    func partJoinsOnlyMatchingBeginning() throws {
         var head = ResponseHead(url: fake("a"), status: 200)
         head.headers = ["ETag": "\"v1\"", "Accept-Ranges": "bytes", "Content-Length": "1000"]
         let tagged = try #require(PartialBody(head, Data(count: 400)))
@@ -167,7 +167,7 @@ struct ResumeTests {
             #expect(!isContinued(partial, "bytes 400-999/1000") { $0["Content-Encoding"] = "gzip" })
             #expect(!isContinued(partial, nil))
         }
-        // The whole is known to have a thousand bytes.
+        // The first response stated a length of a thousand bytes.
         #expect(!isContinued(tagged, "bytes 400-999/1001"))
         #expect(!isContinued(tagged, "bytes 400-1099/*") { $0["Content-Length"] = "700" })
         for tag in [nil, "\"v2\"", "W/\"v1\""] {
@@ -176,7 +176,7 @@ struct ResumeTests {
         for date in [nil, "Tue, 14 Nov 2023 22:11:41 GMT"] {
             #expect(!isContinued(dated, "bytes 400-999/1000") { $0["Last-Modified"] = date })
         }
-        // Weak validators leave nothing to continue.
+        // Weak validators allow no continuation.
         head.headers["Date"] = head.headers["Last-Modified"]
         #expect(PartialBody(head, Data(count: 400)) == nil)
         head.headers = ["ETag": "W/\"v1\"", "Accept-Ranges": "bytes"]
@@ -186,10 +186,10 @@ struct ResumeTests {
         #expect(PartialBody(head, Data(count: 400)) == nil)
     }
 
-    @Test("bytes of two versions are never joined: what is another version is loaded from its first byte")
-    func versions() async throws {
+    @Test("Bytes of two versions are never joined: the new version is loaded from its first byte")
+    func bytesOfTwoVersionsAreNeverJoined() async throws {
         let (old, new) = (pattern(1_000), pattern(1_000, seed: 2))
-        // It takes If-Range for a promise to have the same version, which it has not.
+        // The server ignores If-Range and sends a range of another version.
         for headers in [["ETag: \"v2\""], ["ETag: W/\"v1\""], []] {
             let visits = Mutex(0)
             let server = try HostileServer { visit in
@@ -217,10 +217,8 @@ struct ResumeTests {
         }
     }
 
-    @Test(
-        "a part that ends before the whole is an error, whose bytes the next load continues; one not requested is an error"
-    )
-    func parts() async throws {
+    @Test("A part that ends early is an error that the next load continues; an unrequested part is an error")
+    func shortPartIsContinuedByNextLoad() async throws {
         let bytes = pattern(1_000)
         let server = try HostileServer { visit in
             let common = ["ETag: \"v1\"", "Accept-Ranges: bytes"]
@@ -254,8 +252,8 @@ struct ResumeTests {
         #expect(try await Array(downloader.download(server.url("/whole")).value) == bytes)
     }
 
-    @Test("a beginning outlives an answer that says nothing about it, as 503")
-    func unavailable() async throws {
+    @Test("A beginning survives a 503 and is resumed afterwards")
+    func beginningSurvivesServiceUnavailable() async throws {
         let bytes = pattern(1_000)
         let visits = Mutex(0)
         let server = try HostileServer { visit in
@@ -282,8 +280,8 @@ struct ResumeTests {
         #expect(server.visits.map { $0.headers["range"] } == [nil, "bytes=200-", "bytes=200-"])
     }
 
-    @Test("beginnings are kept up to their limit, the newest of them")
-    func bounded() throws {
+    @Test("The newest beginnings are kept within the limit")
+    func newestBeginningsAreKeptWithinLimit() throws {
         let url = try #require(URL(string: "http://a.example/"))
         let kept = PartialBodies(limit: 1_000)
         var head = ResponseHead(url: url, status: 200)
@@ -298,8 +296,8 @@ struct ResumeTests {
         #expect(kept.take(key(9)) == nil && kept.bytes == 0)
     }
 
-    @Test("ranges of content that make no sense are none")
-    func ranges() {
+    @Test("An invalid Content-Range is refused")
+    func invalidContentRangeIsRefused() {
         #expect(ContentRange("bytes 5-9/10")?.first == 5)
         #expect(ContentRange("bytes 5-9/*")?.total == nil)
         for text in [

@@ -20,8 +20,8 @@ struct RetryTests {
         return pause
     }
 
-    @Test("Retry-After in seconds and as a date")
-    func parsing() {
+    @Test("Retry-After is parsed in seconds and as a date")
+    func retryAfterParsesSecondsAndDates() {
         func pause(_ text: String?) -> Duration? {
             var head = ResponseHead(url: fake("a"), status: 503)
             head.headers["Retry-After"] = text
@@ -36,8 +36,8 @@ struct RetryTests {
         #expect(pause(nil) == nil)
     }
 
-    @Test("a load waits as long as the server asks, and fails if that is too long")
-    func retryAfter() async throws {
+    @Test("A load waits for Retry-After, and fails if that is too long")
+    func loadWaitsForRetryAfter() async throws {
         let asked = Mutex("7")
         let server = try HostileServer { visit in
             let seconds = asked.withLock { $0 }
@@ -66,8 +66,8 @@ struct RetryTests {
         #expect(server.visits.count == 3)
     }
 
-    @Test("exponential pauses are random below a doubling bound, which ends; a seed repeats them")
-    func exponential() async {
+    @Test("Exponential pauses are random below a doubling, limited bound; a seed repeats them")
+    func exponentialPausesStayBelowDoublingBound() async {
         func strategy(_ seed: UInt64) -> ExponentialBackoffRetryStrategy {
             ExponentialBackoffRetryStrategy(
                 maxRetryCount: 2_000, base: .seconds(2), maximumPause: .seconds(10), random: SplitMix64(seed: seed))
@@ -82,14 +82,14 @@ struct RetryTests {
             #expect(pause.map { $0 >= .zero && $0 < bound } == true)
             highest[count] = max(highest[count], pause ?? .zero)
         }
-        // A hundred draws each: the highest is in the upper tenth but for one run in 37,000.
+        // With a hundred draws each, the highest is in the upper tenth except in one of 37,000 runs.
         #expect(zip(highest, [1.8, 3.6, 7.2, 9]).allSatisfy { $0 > .seconds($1) })
         #expect(await pause(one, lost, count: 5) != (await pause(other, lost, count: 5)))
         let late = await pause(one, lost, count: 1_999)
         #expect(late.map { $0 < .seconds(10) } == true)
         #expect(await pause(one, lost, count: 2_000) == nil)
         #expect(await pause(one, NetworkError.tls("no")) == nil)
-        // What the server asks for is the least.
+        // The server's Retry-After is a lower bound.
         let asked = await pause(one, lost, retryAfter: .seconds(30))
         #expect(asked.map { $0 >= .seconds(30) && $0 < .seconds(32) } == true)
         #expect(await pause(one, lost, retryAfter: .seconds(121)) == nil)
@@ -105,8 +105,8 @@ struct RetryTests {
         func waitUntilConnected() async throws { try await state.waitUntilConnected() }
     }
 
-    @Test("without a network a load waits for one, and is retried at once; only so long, and only so often")
-    func connectivity() async throws {
+    @Test("Without a network a load waits and retries at once on connection, within its limits")
+    func loadWaitsForConnectivity() async throws {
         let (monitor, clock) = (Monitor(false), ManualClock())
         let strategy = ConnectivityRetryStrategy(
             maxRetryCount: 2, timeout: .seconds(30), monitor: monitor,
@@ -116,7 +116,7 @@ struct RetryTests {
         monitor.state.set(true)
         #expect(await waiting.value == .zero)
         #expect(await waitUntil { clock.sleeperCount == 0 })
-        // With a network the other strategy decides, as about a status.
+        // With a network the other strategy decides, as it does for a status.
         #expect(await pause(strategy, lost) == .seconds(4))
         monitor.state.set(false)
         #expect(await pause(strategy, NetworkError.invalidStatusCode(503, url: fake("a"))) == .seconds(4))
@@ -131,8 +131,8 @@ struct RetryTests {
         #expect(await cancelled.value == nil)
     }
 
-    @Test("a load that waits for a network is cancelled at once")
-    func cancelling() async throws {
+    @Test("Cancelling ends a load that waits for a network")
+    func cancelEndsWaitForConnectivity() async throws {
         let (transport, clock) = (FakeTransport(), ManualClock())
         let downloader = ImageDownloader.test(transport, clock: clock)
         var options = DownloadOptions()
@@ -147,8 +147,8 @@ struct RetryTests {
     }
 
     #if !canImport(Network)
-        @Test("the system's monitor reads the state again at each change that it is informed of")
-        func changes() async throws {
+        @Test("The system's monitor reads the state again on each change")
+        func systemMonitorReadsStateOnChange() async throws {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
             let (read, write) = (ends[0], ends[1])
@@ -173,8 +173,8 @@ struct RetryTests {
             await #expect(throws: CancellationError.self) { try await stopped.value }
         }
 
-        @Test("the system's monitor knows its state, by a netlink socket where there is one")
-        func system() async throws {
+        @Test("The system's monitor knows its state, on Linux by a netlink socket")
+        func systemMonitorOpensNetlinkSocket() async throws {
             _ = await SystemConnectivityMonitor.shared.isConnected
             let descriptor = NetworkInterfaces.changes()
             #if os(Linux)
@@ -186,13 +186,13 @@ struct RetryTests {
         }
 
         @Test(
-            "an address counts as a connection unless it is link-local",
+            "A link-local address is no usable connection",
             arguments: [
                 ("192.168.1.7", AF_INET, true), ("169.254.3.4", AF_INET, false), ("169.253.3.4", AF_INET, true),
                 ("2001:db8::1", AF_INET6, true), ("fe80::1", AF_INET6, false), ("febf::1", AF_INET6, false),
                 ("fec0::1", AF_INET6, true), ("", AF_UNIX, false),
             ])
-        func addresses(text: String, family: Int32, isUsable: Bool) {
+        func linkLocalAddressIsNotUsable(text: String, family: Int32, isUsable: Bool) {
             var (v4, v6) = (sockaddr_in(), sockaddr_in6())
             _ = inet_pton(AF_INET, text, &v4.sin_addr)
             _ = inet_pton(AF_INET6, text, &v6.sin6_addr)
@@ -204,14 +204,14 @@ struct RetryTests {
         }
 
         @Test(
-            "an interface connects if it is up and running, is no loopback and has a usable address",
+            "An interface connects if it is up, running, no loopback and has a usable address",
             arguments: [
                 (IFF_UP | IFF_RUNNING, "192.168.1.7", true), (IFF_UP | IFF_RUNNING | IFF_BROADCAST, "10.0.0.1", true),
                 (IFF_UP, "192.168.1.7", false), (IFF_RUNNING, "192.168.1.7", false), (0, "192.168.1.7", false),
                 (IFF_UP | IFF_RUNNING | IFF_LOOPBACK, "192.168.1.7", false),
                 (IFF_UP | IFF_RUNNING, "169.254.3.4", false), (IFF_UP | IFF_RUNNING, nil, false),
             ] as [(Int, String?, Bool)])
-        func interfaces(flags: Int, text: String?, isConnected: Bool) {
+        func runningInterfaceWithAddressConnects(flags: Int, text: String?, isConnected: Bool) {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             if let text { _ = inet_pton(AF_INET, text, &address.sin_addr) }

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Downloader: conditional requests, against nginx", .needsNginx, .timeLimit(.minutes(20)))
 struct RevalidationTests {
-    @Test("row 44: what has not changed is not sent again: 304 serves the cached bytes and renews their expiration")
-    func notModified() async throws {
+    @Test("A 304 keeps the cached bytes and renews freshness and expiration")
+    func notModifiedKeepsBytesAndExtendsExpiration() async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("fresh.bin", pattern(3_000))
         let clock = ManualClock()
@@ -38,8 +38,8 @@ struct RevalidationTests {
         #expect(visits.map { $0.contains(" 304 ") } == [false, true])
     }
 
-    @Test("row 44: what has changed is sent")
-    func modified() async throws {
+    @Test("A modified file is sent with a new tag")
+    func modifiedFileIsSentAgain() async throws {
         let nginx = try Nginx.server()
         try nginx.file("changing.bin", pattern(100))
         let downloader = ImageDownloader.test()
@@ -54,15 +54,15 @@ struct RevalidationTests {
         #expect(Array(second.value) == bytes && second.freshness.validators.etag != first.freshness.validators.etag)
     }
 
-    @Test("row 44: what Cache-Control of a real server says is with the result")
-    func control() async throws {
+    @Test("The result's freshness follows the Cache-Control of a real server")
+    func freshnessFollowsServersCacheControl() async throws {
         let nginx = try Nginx.server()
         try nginx.file("control.bin", pattern(10))
         let downloader = ImageDownloader.test()
         let before = SystemClock().now / 1_000_000
         let fresh = try await downloader.download(nginx.url("/fresh/control.bin")).freshness
         let after = SystemClock().now / 1_000_000
-        // A minute from the server's answer, which says its time in whole seconds.
+        // A minute after the server's answer, whose date has whole seconds.
         #expect((before + 59...after + 60).contains(fresh.freshUntil))
         #expect(fresh.staleWhileRevalidateUntil == fresh.freshUntil + 30 && fresh.isStorable)
         #expect(try await downloader.download(nginx.url("/unstored/control.bin")).freshness.isStorable == false)

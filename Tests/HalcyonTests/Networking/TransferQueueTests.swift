@@ -5,10 +5,10 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-@Suite("Transport: whose turn it is", .timeLimit(.minutes(20)))
+@Suite("Transport: order of queued transfers", .timeLimit(.minutes(20)))
 struct TransferQueueTests {
-    @Test("row 45: the most urgent first, then the first that came, within the limit of each host")
-    func order() {
+    @Test("The most urgent transfer starts first, then the oldest, skipping busy hosts")
+    func urgentThenOldestStartsFirst() {
         var queue = TransferQueue<String>()
         queue.insert("a", id: 1, host: "x", priority: .normal)
         queue.insert("b", id: 2, host: "x", priority: .high)
@@ -24,8 +24,8 @@ struct TransferQueueTests {
         #expect(queue.next { _ in true } == nil && queue.count == 0)
     }
 
-    @Test("as a list that is searched from its start would")
-    func model() {
+    @Test("The queue behaves as a list that is searched from its start")
+    func queueEqualsSortedList() {
         var random = SplitMix64(seed: 7)
         var queue = TransferQueue<Int>()
         var list: [(id: Int, host: String, priority: TransferPriority)] = []

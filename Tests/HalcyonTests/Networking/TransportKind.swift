@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonCurl
 @testable import HalcyonNetworking
 
-/// A transport that the tests of transports run over. Each test names the capabilities that it needs.
+/// A transport under test. Each test names the capabilities that it needs.
 struct TransportKind: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let capabilities: Set<TransportCapability>
@@ -40,7 +40,7 @@ struct TransportKind: Sendable, CustomTestStringConvertible {
 
     func transport(connectionsPerHost: Int = 6) -> any Transport { make(connectionsPerHost) }
 
-    /// A request as ``TransportRequest/test(_:_:)`` makes it, without what the transport cannot do.
+    /// A request of ``TransportRequest/test(_:_:)`` without the fields that the transport does not support.
     func request(_ url: URL, _ change: (inout TransportRequest) -> Void = { _ in }) -> TransportRequest {
         var request = TransportRequest.test(url)
         if !has(.connectTimeout) { request.timeouts.connect = TransferTimeouts().connect }

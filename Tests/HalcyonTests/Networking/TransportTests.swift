@@ -10,8 +10,8 @@ import Testing
 // Serialized: the cases of one test write the same file of the one nginx.
 @Suite("Transport: against nginx", .needsNginx, .serialized, .timeLimit(.minutes(20)))
 struct TransportTests {
-    @Test("row 46: HTTP/1.1 keeps its connection for the next transfer", arguments: TransportKind.having())
-    func keepAlive(_ kind: TransportKind) async throws {
+    @Test("HTTP/1.1 reuses its connection for the next transfer", arguments: TransportKind.having())
+    func connectionIsReused(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("keep.bin", pattern(40_000))
         let transport = kind.transport()
@@ -25,16 +25,16 @@ struct TransportTests {
     }
 
     @Test(
-        "row 46: HTTP/2 over TLS, twenty transfers at once over one connection",
+        "Twenty concurrent HTTP/2 transfers share one connection",
         arguments: TransportKind.having(.customAuthorities, .connectionReuse, .httpVersionReport))
-    func multiplexed(_ kind: TransportKind) async throws {
+    func concurrentTransfersShareOneConnection(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("multi.bin", pattern(30_000))
         let transport = kind.transport()
         let request = TransportRequest.secure(nginx.secureURL("/multi.bin"), nginx)
         let first = try await transport.response(to: request)
         #expect(first.metrics.httpVersion == "2" && first.metrics.tls > .zero)
-        // Also with handles that shared the connection before.
+        // The later rounds use handles that shared the connection before.
         for _ in 0..<10 {
             let reused = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<20 {
@@ -50,16 +50,16 @@ struct TransportTests {
     }
 
     @Test(
-        "row 46: a certificate that is not trusted, or another's, is refused, unless it is not verified at all",
+        "An untrusted, misnamed or unpinned certificate is refused unless verification is off",
         arguments: TransportKind.having())
-    func certificates(_ kind: TransportKind) async throws {
+    func untrustedCertificateIsRefused(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("tls.bin", pattern(10))
         let transport = kind.transport()
         func isRefused(_ request: TransportRequest) async -> Bool {
             let error = await networkError { try await transport.response(to: request) }
             if case .tls = error { return true }
-            // Without precise errors, the code of libcurl or Foundation is all there is.
+            // Without precise errors, only the code of libcurl or Foundation is reported.
             if !kind.has(.preciseErrors), case .transport = error { return true }
             Issue.record("\(String(describing: error))")
             return false
@@ -80,8 +80,8 @@ struct TransportTests {
         }
     }
 
-    @Test("row 46: only http and https, unless asked otherwise", arguments: TransportKind.having())
-    func schemes(_ kind: TransportKind) async throws {
+    @Test("Only http and https are allowed by default", arguments: TransportKind.having())
+    func onlyHTTPSchemesByDefault(_ kind: TransportKind) async throws {
         let transport = kind.transport()
         let nginx = try Nginx.server()
         try nginx.file("scheme.bin", pattern(10))
@@ -93,8 +93,8 @@ struct TransportTests {
         #expect(try await Array(transport.response(to: allowed).body) == pattern(10))
     }
 
-    @Test("compressed in chunks: the body arrives as it was", arguments: TransportKind.having())
-    func compressed(_ kind: TransportKind) async throws {
+    @Test("A body compressed in chunks arrives decoded", arguments: TransportKind.having())
+    func compressedBodyIsDecoded(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         let text = Array(String(repeating: "a picture of nothing, ", count: 5_000).utf8)
         try nginx.file("text.bin", text)
@@ -109,8 +109,8 @@ struct TransportTests {
         #expect(plain.head.headers["content-encoding"] == nil && Array(plain.body) == text)
     }
 
-    @Test("row 42: what is compressed counts against the limit as it is afterwards", arguments: TransportKind.having())
-    func bomb(_ kind: TransportKind) async throws {
+    @Test("The response limit counts decompressed bytes", arguments: TransportKind.having())
+    func limitCountsDecompressedBytes(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("bomb.bin", [UInt8](repeating: 0, count: 4 << 20))
         let request = kind.request(nginx.url("/gzip/bomb.bin")) { $0.limits.responseBytes = 1 << 20 }
@@ -119,8 +119,10 @@ struct TransportTests {
                 == .responseTooLarge(limit: 1 << 20))
     }
 
-    @Test("conditional and range requests, methods, headers, 404", arguments: TransportKind.having())
-    func requests(_ kind: TransportKind) async throws {
+    @Test(
+        "Conditional, range, HEAD and PUT requests get their responses, and a missing file gets 404",
+        arguments: TransportKind.having())
+    func requestVariantsGetTheirResponses(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         let bytes = try nginx.file("range.bin", pattern(5_000))
         let transport = kind.transport()
@@ -145,10 +147,10 @@ struct TransportTests {
     }
 
     @Test(
-        "row 45: metrics say how long each phase took and how much arrived",
+        "Metrics report the duration of each phase and the transferred bytes",
         arguments: TransportKind.having(
             .customAuthorities, .phaseTimings, .wireByteCounts, .peerAddress, .connectionReuse))
-    func metrics(_ kind: TransportKind) async throws {
+    func metricsReportPhasesAndBytes(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("metrics.bin", pattern(100_000))
         let transport = kind.transport()
@@ -162,9 +164,9 @@ struct TransportTests {
     }
 
     @Test(
-        "metrics of every transport: queue, total and bytes; what is not measured is zero",
+        "Every transport reports queue time, total and bytes; unmeasured values are zero",
         arguments: TransportKind.having())
-    func metricsOfAll(_ kind: TransportKind) async throws {
+    func everyTransportReportsTotalAndBytes(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("counted.bin", pattern(100_000))
         let request = kind.request(nginx.url("/counted.bin")) { request in
@@ -188,15 +190,16 @@ struct TransportTests {
     }
 
     @Test(
-        "row 45: a limit of speed, of one transfer and of all, is kept to", arguments: TransportKind.having(.speedLimit)
+        "The speed limits of one transfer and of all transfers are respected",
+        arguments: TransportKind.having(.speedLimit)
     )
-    func speed(_ kind: TransportKind) async throws {
+    func speedLimitIsRespected(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("speed.bin", pattern(60_000))
         let request = kind.request(nginx.url("/speed.bin"))
         let slow = kind.request(nginx.url("/speed.bin")) { $0.limits.bytesPerSecond = 100_000 }
         let clock = ContinuousClock()
-        // Only the lower bound is asserted: a busy machine can but take longer.
+        // Only the lower bound is asserted: a busy machine can take longer.
         let one = try await clock.measure { _ = try await kind.transport().response(to: slow) }
         #expect(one > .milliseconds(250))
         // The limit of all transfers is libcurl's only.
@@ -211,8 +214,10 @@ struct TransportTests {
         #expect(two > .milliseconds(500))
     }
 
-    @Test("a redirect is delivered and not followed; cookies are not stored", arguments: TransportKind.having())
-    func redirects(_ kind: TransportKind) async throws {
+    @Test(
+        "The transport delivers redirects without following them, and stores no cookies",
+        arguments: TransportKind.having())
+    func transportDeliversRedirects(_ kind: TransportKind) async throws {
         let server = try HostileServer { visit in
             switch visit.path {
             case "/a":
@@ -231,8 +236,8 @@ struct TransportTests {
     }
 
     @Test(
-        "a downloader follows redirects and answers challenges over every transport", arguments: TransportKind.having())
-    func downloader(_ kind: TransportKind) async throws {
+        "A downloader follows redirects and answers challenges over every transport", arguments: TransportKind.having())
+    func downloaderFollowsRedirectsOverEveryTransport(_ kind: TransportKind) async throws {
         struct Ada: AuthenticationChallengeResponder {
             func credential(for challenge: AuthenticationChallenge) async -> Credential? {
                 challenge.failures == 0 ? Credential(user: "ada", password: "engine") : nil
@@ -254,8 +259,10 @@ struct TransportTests {
         #expect(await networkError { try await stranger.download(place) } == .authenticationRefused(url: place))
     }
 
-    @Test("receivers get one head, then pieces, then one end, however transfers end", arguments: TransportKind.having())
-    func order(_ kind: TransportKind) async throws {
+    @Test(
+        "A receiver gets one head, then pieces, then one end, however the transfer ends",
+        arguments: TransportKind.having())
+    func receiverCallsAreOrdered(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()
         try nginx.file("order.bin", pattern(300_000))
         let transport = kind.transport()

@@ -9,9 +9,9 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what the cache does not let in is not fetched over and over", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetcher: pauses after an image the cache refused", .timeLimit(.minutes(20)))
 struct FetchRefusalTests: PredictiveTests {
-    /// Less than the smallest file takes on the disk.
+    /// A size limit below the smallest file on disk.
     private static let tooSmall = 4_000
 
     let notes = ScriptedPolicy.Notes()
@@ -31,8 +31,8 @@ struct FetchRefusalTests: PredictiveTests {
         fixture.cache.diskStorage?.withConfig { $0.sizeLimit = 1 << 20 }
     }
 
-    @Test("What was not let in is left alone like what failed")
-    func refused() async throws {
+    @Test("An image that the cache refused is fetched again only after growing pauses")
+    func refusedImageIsFetchedAfterGrowingPauses() async throws {
         let file = try EncodedPicture().file
         let transport = FakeTransport(answerAtOnce: file)
         let fixture = try start(transport)
@@ -46,8 +46,8 @@ struct FetchRefusalTests: PredictiveTests {
         #expect(statistics?.dropped == 3 && statistics?.droppedBytes == 3 * file.count && statistics?.failed == 0)
     }
 
-    @Test("A cache that has grown is asked again")
-    func grown() async throws {
+    @Test("A refused image is fetched again once the cache has grown")
+    func refusedImageIsFetchedAfterCacheGrows() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try start(transport)
         #expect(try await asked(fixture, transport, after: 0) == 1)
@@ -56,8 +56,8 @@ struct FetchRefusalTests: PredictiveTests {
         #expect(fixture.cache.isCached(forKey: "b"))
     }
 
-    @Test("So it is about an image of which another size is said, not about one that is announced as before")
-    func otherSize() async throws {
+    @Test("A refused image is fetched again if it is announced with another size")
+    func refusedImageIsFetchedAfterNewSize() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try start(transport, bytes: 1_000)
         #expect(try await asked(fixture, transport, after: 0) == 1)
@@ -67,8 +67,8 @@ struct FetchRefusalTests: PredictiveTests {
         }
     }
 
-    @Test("That somebody has loaded it does not mean that the cache lets it in")
-    func loadedPastTheCache() async throws {
+    @Test("A load that the cache does not keep does not end the pause")
+    func loadPastCacheDoesNotEndPause() async throws {
         let (small, large) = (try EncodedPicture(), try EncodedPicture(width: 64))
         let transport = FakeTransport()
         // Room for "a" alone.
@@ -83,10 +83,8 @@ struct FetchRefusalTests: PredictiveTests {
         #expect(fixture.cache.isCached(forKey: "a") && !fixture.cache.isCached(forKey: "b"))
     }
 
-    @Test(
-        "What is known to be larger than the disk is not asked for, unless memory can hold it or a processor makes it smaller"
-    )
-    func tooLarge() async throws {
+    @Test("An image announced as larger than the disk is fetched only if memory can hold it")
+    func imageLargerThanDiskIsNotFetched() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try start(transport, bytes: 4_001)
         #expect(try await asked(fixture, transport, after: 0) == 0)
@@ -101,8 +99,8 @@ struct FetchRefusalTests: PredictiveTests {
         #expect(try await asked(start(nowhere, bytes: 4_001, memory: 4_000, toMemory: true), nowhere, after: 0) == 0)
     }
 
-    @Test("Whether an image fits is a matter of where it goes")
-    func fits() {
+    @Test("Whether an image fits depends on its destination tier and its processor")
+    func fittingDependsOnDestinationTier() {
         var known = ObjectCatalogue.Known()
         let capacity = CacheCapacity(memory: 100, disk: 50)
         #expect(known.fits(capacity, toMemory: false))

@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what was fetched in vain is left alone for a while", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetcher: pauses after failed fetches", .timeLimit(.minutes(20)))
 struct FetchSetbackTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
@@ -21,14 +21,14 @@ struct FetchSetbackTests: PredictiveTests {
     }
 
     @Test(
-        "A fetch that failed is tried again after 30 seconds, then after twice as long each time",
+        "A failed fetch is retried after 30 seconds, then after twice as long each time",
         arguments: [
             nil, 500, 503, 408, 425, 429,
         ])
-    func failed(status: Int?) async throws {
+    func failedFetchIsRetriedAfterDoublingPauses(status: Int?) async throws {
         let transport = FakeTransport()
         let fixture = try start(transport)
-        // Whoever asks is answered, lest a fetch too many waits for ever.
+        // Every request gets an answer, so that an unexpected fetch does not wait forever.
         func failing(after seconds: Double) async throws -> Int {
             if let status {
                 transport.answer("b", Data(), status: status)
@@ -43,7 +43,7 @@ struct FetchSetbackTests: PredictiveTests {
         transport.answer("b", try EncodedPicture().file)
         #expect(try await asked(fixture, transport, after: 1) == 4)
         #expect(fixture.cache.isCached(forKey: "b"))
-        // It was there: the next failure is the first again.
+        // The success resets the pause: the next failure counts as the first.
         await fixture.cache.clear()
         transport.answer("a", try EncodedPicture().file)
         #expect(try await failing(after: 1) == 5)
@@ -51,8 +51,8 @@ struct FetchSetbackTests: PredictiveTests {
         #expect(await fixture.manager.predictive?.statistics.failed == 5)
     }
 
-    @Test("What a server rejects is not asked for again", arguments: [400, 401, 403, 404, 410, 451])
-    func rejected(status: Int) async throws {
+    @Test("A fetch that the server rejects is not retried", arguments: [400, 401, 403, 404, 410, 451])
+    func rejectedFetchIsNotRetried(status: Int) async throws {
         let transport = FakeTransport()
         let fixture = try start(transport)
         for seconds in [0, 1, 30, 3_600, 20_000] as [Double] {
@@ -62,8 +62,8 @@ struct FetchSetbackTests: PredictiveTests {
         #expect(await fixture.manager.predictive?.statistics.begun == 1)
     }
 
-    @Test("It is, once somebody has loaded it all the same")
-    func loadedAllTheSame() async throws {
+    @Test("A rejected image is fetched again after a load of it succeeded")
+    func loadEndsRejectionPause() async throws {
         let transport = FakeTransport()
         let fixture = try start(transport)
         transport.answer("b", Data(), status: 404)
@@ -76,8 +76,8 @@ struct FetchSetbackTests: PredictiveTests {
         #expect(try await asked(fixture, transport, after: 1) == 3)
     }
 
-    @Test("One that was broken off is tried again at once")
-    func brokenOff() async throws {
+    @Test("A cancelled fetch is retried at once")
+    func cancelledFetchIsRetriedAtOnce() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let (predictive, settled) = try await fetching(fixture.manager, transport)
@@ -89,8 +89,8 @@ struct FetchSetbackTests: PredictiveTests {
         #expect(fixture.cache.isCached(forKey: "b"))
     }
 
-    @Test("It is left alone for some hours at most, and a clock that is set back ends that")
-    func longest() throws {
+    @Test("The pause is bounded, and a clock that is set back ends it")
+    func pauseIsBoundedAndEndsWithClockSetBack() throws {
         var setback: FetchSetback?
         for _ in 0..<100 { setback = FetchSetback(.failed, after: setback, at: 7) }
         let last = try #require(setback)
@@ -101,8 +101,8 @@ struct FetchSetbackTests: PredictiveTests {
         #expect(!isInForce(6))
     }
 
-    @Test("Several sources reject an image if all of them do")
-    func sources() {
+    @Test("An image counts as rejected only if all its sources reject it")
+    func rejectionNeedsAllSources() {
         let (gone, busy) = (
             NetworkError.invalidStatusCode(404, url: fake("b")), NetworkError.invalidStatusCode(503, url: fake("b"))
         )

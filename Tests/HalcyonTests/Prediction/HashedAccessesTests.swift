@@ -11,7 +11,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetching: kept accesses have no names by default", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetching: kept accesses are hashed by default", .timeLimit(.minutes(20)))
 struct HashedAccessesTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
@@ -42,7 +42,7 @@ struct HashedAccessesTests: PredictiveTests {
 
     private let texts = ["http", "//fake", "path-", "key-", "user-of-the-test", "category-"]
 
-    /// The accesses to "a", "b" and "c" in one start, whose images stay in memory.
+    /// Runs a first process that accesses "a", "b" and "c" and keeps their images in memory.
     private func firstStart(in folder: TemporaryFolder, keepsURLs: Bool = false) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file), folder: folder)
         let manager = manager(fixture)
@@ -54,7 +54,7 @@ struct HashedAccessesTests: PredictiveTests {
         await fixture.cache.close()
     }
 
-    /// Visits of another start, from which both models learn.
+    /// Runs another process with visits from which both models learn.
     private func visits(in folder: TemporaryFolder, keepsURLs: Bool) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file), folder: folder)
         let manager = manager(fixture)
@@ -75,8 +75,8 @@ struct HashedAccessesTests: PredictiveTests {
         await fixture.cache.close()
     }
 
-    @Test("No file of the hidden folder has a part of a URL, key, user or category", arguments: [false, true])
-    func hidden(keepsURLs: Bool) async throws {
+    @Test("No file of the hidden folder contains a part of a URL, key, user or category", arguments: [false, true])
+    func hiddenFolderHasNoClearNames(keepsURLs: Bool) async throws {
         let folder = try TemporaryFolder()
         try await firstStart(in: folder, keepsURLs: keepsURLs)
         let fixture = try ManagerFixture(FakeTransport(), folder: folder)
@@ -93,8 +93,8 @@ struct HashedAccessesTests: PredictiveTests {
         #expect(try found(texts, in: hidden).isEmpty == !keepsURLs)
     }
 
-    @Test("After a restart, an object is fetched once it is named; with clear names it is fetched at once")
-    func restarted() async throws {
+    @Test("After a restart an object is fetched once it is named; with clear names it is fetched at once")
+    func hashedObjectIsFetchedOnceNamed() async throws {
         for (keepsURLs, announces) in [(false, false), (false, true), (true, false)] {
             let folder = try TemporaryFolder()
             try await firstStart(in: folder, keepsURLs: keepsURLs)
@@ -122,8 +122,8 @@ struct HashedAccessesTests: PredictiveTests {
         }
     }
 
-    @Test("A file of the other kind is removed; one of the earlier format is read only where names may be clear")
-    func otherKinds() async throws {
+    @Test("A file of the other kind is removed; the earlier format is read only with clear names")
+    func fileOfOtherKindIsRemoved() async throws {
         let old = Data(
             (#"{"version":1,"users":["user-of-the-test"],"categorySets":[["category-a"]],"objects":[{"key":"key-a","#
                 + #""url":"http://fake/path-a"}],"accesses":[{"object":0,"user":0,"categories":0,"time":5,"cost":7,"#
@@ -134,12 +134,12 @@ struct HashedAccessesTests: PredictiveTests {
             try old.write(to: file.url)
             var predictive = fixture.manager.startPredicting(configuration { $0.keepsURLs = keepsURLs })
             await predictive.save()
-            // A plan of the round before may come late.
+            // A plan of the last round may arrive late.
             let told = notes.take().filter { !$0.hasPrefix("plan") }
             #expect(told == (keepsURLs ? ["set 1 = [0]", "hit 0 in 1 by 0"] : []))
             #expect(try file.read()?.version == (keepsURLs ? KeptAccesses.version : nil))
             #expect(await predictive.modelFault == nil)
-            // What is written now is of the other kind for the next start.
+            // The file that is written now is of the other kind for the next start.
             predictive.accessed(
                 RecordedAccess(time: 9, key: "key-a", cost: 1, categories: [], user: nil, outcome: .memory))
             await predictive.save()
@@ -155,7 +155,7 @@ struct HashedAccessesTests: PredictiveTests {
     }
 
     @Test("Hashes of a lost key are dropped, and clearing the disk removes the key")
-    func lostKey() async throws {
+    func hashesOfLostKeyAreDropped() async throws {
         let folder = try TemporaryFolder()
         try await firstStart(in: folder)
         _ = notes.take()
@@ -181,9 +181,9 @@ struct HashedAccessesTests: PredictiveTests {
     }
 
     @Test(
-        "A forgotten user's accesses leave memory and file, with and without a running predictor",
+        "A forgotten user's accesses are removed from memory and file, with and without a running predictor",
         arguments: [true, false])
-    func forgotten(keepsURLs: Bool) async throws {
+    func forgottenUsersAccessesAreRemoved(keepsURLs: Bool) async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let manager = manager(fixture)
@@ -202,7 +202,7 @@ struct HashedAccessesTests: PredictiveTests {
         let running = try #require(try file.read())
         #expect(running.users == Array(before.users.dropFirst()) && running.accesses.count == 2)
         #expect(running.objects.count == 2 && running.categorySets.count == 2)
-        // The user is a new one now.
+        // The user is unknown now and gets a new number.
         _ = notes.take()
         _ = try await manager.image(for: named("a", user: "u1"))
         await predictive.settle()
@@ -218,8 +218,8 @@ struct HashedAccessesTests: PredictiveTests {
         #expect(try file.read() == nil && file.readKey() == nil)
     }
 
-    @Test("A fetch in flight for a forgotten user is cancelled")
-    func cancelled() async throws {
+    @Test("Forgetting a user cancels the user's fetch in flight")
+    func forgettingUserCancelsFetch() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let (predictive, settled) = try await fetching(fixture.manager, transport)
@@ -229,8 +229,8 @@ struct HashedAccessesTests: PredictiveTests {
         #expect(await predictive.statistics.cancelled == 1)
     }
 
-    @Test("A forgotten user's private values leave both caches, and its accesses leave the log; those of others stay")
-    func cachesAndLog() async throws {
+    @Test("Forgetting a user removes the user's private values and log entries, and no other user's")
+    func forgettingUserClearsCachesAndLog() async throws {
         let folder = try TemporaryFolder()
         let log = AccessLog(path: folder.path + "/log.sqlite")
         let cache = ImageCache(
@@ -258,7 +258,7 @@ struct HashedAccessesTests: PredictiveTests {
         }
         #expect(try await log.deleteAccesses(ofUser: "u1") == 0)
         #expect(try await log.deleteAccesses(ofUser: "u2") == 1)
-        // A log that cannot be written is reported, and the rest is forgotten.
+        // A log that cannot be written is reported, and the other data are removed.
         try await log.close()
         await #expect(throws: AccessLogError.self) { try await manager.forget(user: "u2") }
         for cache in [cache, originals] { #expect(!cache.isCached(forKey: EntryOrigin.privateKey("a", of: "u2"))) }

@@ -12,9 +12,9 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("The file of the latest accesses: bounded, and of no harm whatever is in it", .timeLimit(.minutes(20)))
+@Suite("The file of the latest accesses is bounded and tolerates any content", .timeLimit(.minutes(20)))
 struct KeptAccessesTests: PredictiveTests {
-    /// Writes down the accesses that it is told.
+    /// A policy that records its accesses.
     private final class Listener: PrefetchPolicy {
         private(set) var heard: [Access] = []
         func note(_ access: Access, isHit: Bool) { heard.append(access) }
@@ -24,7 +24,7 @@ struct KeptAccessesTests: PredictiveTests {
 
     let notes = ScriptedPolicy.Notes()
 
-    /// What is kept of accesses to objects that come from servers, one a second.
+    /// Returns what is kept of accesses to objects with a URL, one access a second.
     private func remembered(_ keys: [String], user: String? = nil, url: (String) -> URL? = fake) -> KeptAccesses {
         var memory = AccessMemory()
         var catalogue = ObjectCatalogue()
@@ -46,8 +46,8 @@ struct KeptAccessesTests: PredictiveTests {
         return (policy.heard, memory.latest(KeptAccesses.most, in: catalogue))
     }
 
-    @Test("The latest 4,096 are remembered, in their order, and so again after the next start")
-    func bound() throws {
+    @Test("The latest 4,096 accesses are kept in order, also over a second restart")
+    func latestAccessesAreKeptInOrder() throws {
         let count = KeptAccesses.most + 1_000
         let kept = remembered((0..<count).map { "\($0 % 5_000)" }, user: "u")
         #expect(kept.accesses.map(\.cost) == Array(1_000..<count) && kept.isSound)
@@ -61,8 +61,8 @@ struct KeptAccessesTests: PredictiveTests {
         #expect(again == kept)
     }
 
-    @Test("A file has 4 MB at most: of longer names it keeps fewer accesses, and none of names without measure")
-    func bytes() throws {
+    @Test("A file has at most 4 MB: long names reduce the kept accesses, overlong names are dropped")
+    func longNamesReduceKeptAccesses() throws {
         let folder = try TemporaryFolder()
         let file = KeptAccessesFile(folder: URL(fileURLWithPath: folder.path))
         let long = String(repeating: "\u{1}", count: 1_000)
@@ -84,8 +84,8 @@ struct KeptAccessesTests: PredictiveTests {
         #expect(remembered(["a", String(repeating: "x", count: KeptAccesses.mostText + 1)]).objects.count == 1)
     }
 
-    @Test("What tells a password is not written down; what is kept under its URL says that once")
-    func urls() {
+    @Test("A URL with a password is not kept; a key equal to its URL is written once")
+    func urlWithPasswordIsNotKept() {
         let kept = remembered(["http://u:p@fake/a", "http://fake/b", "c"]) {
             URL(string: $0.count > 1 ? $0 : "http://fake/c")
         }
@@ -95,14 +95,14 @@ struct KeptAccessesTests: PredictiveTests {
             ])
     }
 
-    @Test("Times in the future are now")
-    func future() {
+    @Test("Times in the future are clamped to now")
+    func futureTimesAreClampedToNow() {
         let (accesses, again) = recalled(remembered(["a", "b", "c", "d"]), now: 1_500_000)
         #expect(accesses.map(\.time) == [0, 1_000_000, 1_500_000, 1_500_000])
         #expect(again.accesses.map(\.time) == accesses.map(\.time))
     }
 
-    /// Files that are none, each with a part of what is said of it.
+    /// Bad files, each with a part of its error.
     private static let bad: [(contents: String, fault: String)] = {
         func file(
             version: String = "1", objects: String = #"{"url":"http://fake/a"}"#, object: String = "0",
@@ -129,10 +129,8 @@ struct KeptAccessesTests: PredictiveTests {
         ]
     }()
 
-    @Test(
-        "A bad file is counted, told in one sentence, as good as none, and replaced by the next", arguments: bad.indices
-    )
-    func bad(index: Int) async throws {
+    @Test("A bad file is counted, described in one sentence, ignored and replaced", arguments: bad.indices)
+    func badFileIsCountedAndReplaced(index: Int) async throws {
         let bad = Self.bad[index]
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
@@ -150,8 +148,8 @@ struct KeptAccessesTests: PredictiveTests {
         #expect(await predictive.statistics.modelFaults == 1)
     }
 
-    @Test("Where something else lies in its place, that is counted, and predicting goes on")
-    func folder() async throws {
+    @Test("A folder in place of the file is counted, and configuration continues")
+    func folderInPlaceOfFileIsCounted() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
         try FileManager.default.createDirectory(

@@ -12,9 +12,9 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetching: models and files never block the threads that tasks share", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetching: models and files never block the threads of tasks", .timeLimit(.minutes(20)))
 struct LivePrefetcherQueueTests {
-    /// Counts the calls of a policy and of file work by where they run.
+    /// Records whether calls of a policy and file operations run on the queue.
     private final class Places: Sendable {
         private let calls = Mutex<(onQueue: [String], elsewhere: [String])>(([], []))
 
@@ -46,7 +46,7 @@ struct LivePrefetcherQueueTests {
         var metadataBytes: Int { 0 }
     }
 
-    /// Blocks threads until it is opened.
+    /// A gate that blocks threads until it is opened.
     private final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
         private let waiters = Atomic<Int>(0)
@@ -71,7 +71,7 @@ struct LivePrefetcherQueueTests {
     }
 
     @Test("The policy is made and called, and files are read and written, on the prefetcher's queue")
-    func places() async throws {
+    func policyAndFilesRunOnForecasterQueue() async throws {
         let places = Places()
         let folder = try TemporaryFolder()
         #expect(!QueueExecutor.isCurrent)
@@ -108,8 +108,8 @@ struct LivePrefetcherQueueTests {
             places.onQueue.isSuperset(of: ["make", "define", "announce", "note", "plan", "metrics", "folder", "holds"]))
     }
 
-    @Test("More blocked policies than processors leave other tasks running")
-    func blocked() async throws {
+    @Test("More blocked policies than processors do not block other tasks")
+    func blockedPoliciesDoNotBlockTasks() async throws {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
         let gate = Gate()
         // If the policies block all tasks, the test fails at this time instead of hanging.

@@ -2,8 +2,8 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Synchronization
 
-/// A prefetch policy that proposes, at moments between requests, the objects from 1 on that are not held, and writes down what it is
-/// told. After accesses it proposes nothing.
+/// A prefetch policy that proposes the objects from 1 on that are not held, at moments between requests, and
+/// records its calls. After accesses it proposes nothing.
 final class MomentPolicy: PrefetchPolicy {
     private let notes: ScriptedPolicy.Notes
     private let reach: UInt32
@@ -12,7 +12,7 @@ final class MomentPolicy: PrefetchPolicy {
 
     /// - Parameters:
     ///   - reach: the number after the last object that it proposes.
-    ///   - released: the objects that leave first, by each plan at a moment.
+    ///   - released: the objects that each plan at a moment releases.
     init(_ notes: ScriptedPolicy.Notes, reach: UInt32 = 8, released: [UInt32] = [], isReady: Bool = true) {
         (self.notes, self.reach, self.released, ready) = (notes, reach, released, isReady)
     }

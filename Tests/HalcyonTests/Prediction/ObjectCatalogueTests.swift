@@ -7,10 +7,10 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What a predictive prefetcher knows to exist", .timeLimit(.minutes(20)))
+@Suite("Catalogue of the objects that a predictive prefetcher knows", .timeLimit(.minutes(20)))
 struct ObjectCatalogueTests {
-    @Test("So many objects are taken in and no more; those that are known stay known")
-    func bound() {
+    @Test("The catalogue takes in objects up to its bound and keeps those it has")
+    func catalogueStopsAtItsBound() {
         var catalogue = ObjectCatalogue(most: 3)
         var named: [String] = []
         func intern(_ key: String) -> UInt32? {
@@ -26,8 +26,8 @@ struct ObjectCatalogueTests {
         #expect(named == ["a", "b", "c"] && catalogue.object(inFile: "file of b") == 1)
     }
 
-    @Test("What nobody knows the cost of is taken to cost what the others do on average")
-    func costs() {
+    @Test("An object of unknown size is assumed to have the mean size")
+    func unknownCostIsTheMean() {
         var catalogue = ObjectCatalogue()
         for key in ["a", "b", "c"] { _ = catalogue.intern(key) { _ in nil } }
         #expect(catalogue.expectedCost(of: 0) == 1, "nothing is known of any")

@@ -12,12 +12,12 @@ import Testing
 struct PauseTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    @Test("There is a plan after a pause though what was heard is taken in before")
-    func takenIn() async throws {
+    @Test("A plan follows the quiet time although the accesses were processed by a save before")
+    func savingDoesNotPreventPlan() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let predictive = fixture.manager.startPredicting(configuration())
         _ = try await fixture.manager.image(for: resource("a"))
-        // One sleeper is the sweeper of the memory.
+        // The other sleeper is the memory's sweeper.
         await fixture.clock.waitForSleepers(2)
         await predictive.save()
         #expect(notes.take() == ["miss 0 in 0 by 0"])
@@ -25,8 +25,8 @@ struct PauseTests: PredictiveTests {
         #expect(await heardUntilPlan() == ["plan after 0: []"])
     }
 
-    @Test("Patience ends though what was heard is taken in after each access")
-    func patience() async throws {
+    @Test("Patience ends after the first access although saves process each access")
+    func patienceCountsFromFirstAccess() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let predictive = fixture.manager.startPredicting(
             configuration { ($0.quiet, $0.patience) = (.milliseconds(50), .milliseconds(100)) })
@@ -38,12 +38,12 @@ struct PauseTests: PredictiveTests {
             await fixture.clock.waitForSleepers(2)
             fixture.clock.advance(by: 0.04)
         }
-        // 40 ms after the last, but 120 after the first.
+        // 40 ms after the last access and 120 ms after the first.
         #expect(await heardUntilPlan() == ["plan after 2: []"])
     }
 
-    @Test("A clock that is set back keeps nobody waiting for as long")
-    func setBack() async throws {
+    @Test("A clock that is set back ends the wait")
+    func clockSetBackEndsWait() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let predictive = fixture.manager.startPredicting(configuration())
         #expect(predictive.timeToWait() == nil)
@@ -54,11 +54,11 @@ struct PauseTests: PredictiveTests {
     }
 
     @Test(
-        "Every span is valid: a negative one counts as zero",
+        "Any quiet time is valid: a negative one counts as zero",
         arguments: [
             .seconds(Int64.max), .seconds(Int64.min), .seconds(-1), .zero, .nanoseconds(1), .milliseconds(50),
         ] as [Duration])
-    func anySpan(_ quiet: Duration) async throws {
+    func anyQuietTimeIsValid(_ quiet: Duration) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         fixture.manager.startPredicting(configuration { ($0.quiet, $0.patience) = (quiet, .milliseconds(100)) })
         _ = try await fixture.manager.image(for: resource("a"))

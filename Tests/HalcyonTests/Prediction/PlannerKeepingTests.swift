@@ -10,9 +10,9 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What the planner has learnt is kept with the cache", .timeLimit(.minutes(20)))
+@Suite("The planner's model is kept with the cache", .timeLimit(.minutes(20)))
 struct PlannerKeepingTests {
-    /// A planner that has learnt from users who go round and round.
+    /// Returns a planner that has learned from users with cyclic requests.
     func learnt() throws -> PretrainedPlanner {
         var parameters = PlannerParameters()
         parameters.sampling = 1
@@ -29,7 +29,7 @@ struct PlannerKeepingTests {
         return try #require(planner.snapshot(producer: "test"))
     }
 
-    /// What a live cache keeps that started from that and learnt nothing more.
+    /// Returns the model that a live cache keeps if it started from `learnt` and learned nothing more.
     private func kept(_ learnt: PretrainedPlanner) throws -> PretrainedPlanner {
         try #require(PrefetchPlanner(learnt).snapshot(producer: Halcyon.version))
     }
@@ -42,8 +42,8 @@ struct PlannerKeepingTests {
         PlannerFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
     }
 
-    @Test("It is read when predicting begins, and written when the app goes to the background and when predicting ends")
-    func kept() async throws {
+    @Test("The model is read at the start and written in the background and at the end")
+    func modelIsReadAtStartAndWrittenAtEnd() async throws {
         let learnt = try learnt()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let file = try file(fixture)
@@ -63,8 +63,8 @@ struct PlannerKeepingTests {
         #expect(await predictive.modelFault == nil)
     }
 
-    @Test("What one has learnt the next begins with, however soon it is started")
-    func handedOver() async throws {
+    @Test("The next predictor starts with the model of the last one, however soon it starts")
+    func nextPredictorStartsWithLearnedModel() async throws {
         let learnt = try learnt()
         let expected = Double(try kept(learnt).trainingSteps)
         for _ in 0..<10 {
@@ -78,8 +78,8 @@ struct PlannerKeepingTests {
         }
     }
 
-    @Test("A trigger's end of the app writes it before it calls back")
-    func trigger() async throws {
+    @Test("A background trigger writes the model before its callback")
+    func backgroundTriggerWritesModel() async throws {
         let trigger = ManualTrigger()
         let fixture = try ManagerFixture(FakeTransport(), triggers: [trigger])
         let file = try file(fixture)
@@ -92,8 +92,8 @@ struct PlannerKeepingTests {
         #expect(await predictive.statistics.modelFaults == 0)
     }
 
-    @Test("A damaged file is counted and told in one sentence, and predicting goes on without it")
-    func damaged() async throws {
+    @Test("A damaged model file is counted and described in one sentence, and configuration continues without it")
+    func damagedModelFileIsCounted() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let file = try file(fixture)
         try Data("no model".utf8).write(to: URL(fileURLWithPath: file.path))
@@ -106,8 +106,8 @@ struct PlannerKeepingTests {
         #expect(fault.hasPrefix(file.path) && fault.hasSuffix("."))
     }
 
-    @Test("It is kept only where that is wanted")
-    func notKept() async throws {
+    @Test("The model is not written if keepsModel is off")
+    func modelIsNotKeptIfDisabled() async throws {
         let fixture = try ManagerFixture(FakeTransport())
         var configuration = PrefetchConfiguration()
         let learnt = try learnt()

@@ -35,7 +35,7 @@ struct PlanningMomentTests: PredictiveTests {
         try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: seconds), triggers: triggers)
     }
 
-    /// Waits until there was a plan at a moment, and returns what was told until then.
+    /// Waits until there was a plan at a moment, and returns the notes up to it.
     private func heardUntilMoment() async -> [String] {
         var heard: [String] = []
         while heard.last?.contains(" at ") != true, !Task.isCancelled {
@@ -45,10 +45,8 @@ struct PlanningMomentTests: PredictiveTests {
         return heard
     }
 
-    @Test(
-        "A visit ends after 30 idle minutes, and days start while the user stays away, each time the absence has doubled"
-    )
-    func timers() async throws {
+    @Test("A visit ends after 30 idle minutes; day starts follow as the absence doubles")
+    func visitEndsAndDaysStartOnTimers() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(moments())
@@ -59,7 +57,7 @@ struct PlanningMomentTests: PredictiveTests {
         _ = try await fixture.manager.image(for: resource("a"))
         await predictive.settle()
         #expect(notes.take() == ["miss 0 by 0", "plan after 0", "hit 0 by 0", "plan after 0"])
-        // The end that the first access would have had.
+        // The time at which the visit of the first access would have ended.
         fixture.clock.advance(by: 700)
         await predictive.settle()
         #expect(notes.take() == [])
@@ -84,8 +82,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(statistics.emptyPlans == [.nothingLikely: 6])
     }
 
-    @Test("Users have timers of their own, and what is fetched is fetched for the user of the moment")
-    func twoUsers() async throws {
+    @Test("Each user has timers, and a moment's plan is for its user")
+    func eachUserHasOwnTimers() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(moments { $0.budget = .unlimited })
@@ -118,13 +116,13 @@ struct PlanningMomentTests: PredictiveTests {
     }
 
     @Test("Entering the background plans at once, before the state is saved")
-    func background() async throws {
+    func backgroundPlansBeforeSaving() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let trigger = ManualTrigger()
         let fixture = try fixture(transport, triggers: [trigger])
         let predictive = fixture.manager.startPredicting(moments())
         predictive.announce(["a", "b", "c", "d"].map { resource($0) })
-        // There was no request yet.
+        // Before the first request there is no plan.
         await trigger.enterBackground()
         #expect(notes.take() == [])
         _ = try await fixture.manager.image(for: resource("a"))
@@ -143,15 +141,15 @@ struct PlanningMomentTests: PredictiveTests {
     }
 
     @Test(
-        "When a condition ends that held something back, there is a plan at once",
+        "The end of a condition that prevented fetches plans at once",
         arguments: [PrefetchConditions.lowDataMode, .lowBattery, .meteredNetwork])
-    func connected(condition: PrefetchConditions) async throws {
+    func endOfConditionPlansAtOnce(condition: PrefetchConditions) async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(
             moments { $0.meteredBudget = PrefetchBudget(inTotal: .init(objects: 0)) })
         predictive.announce(["a", "b"].map { resource($0) })
-        // Nothing was held back.
+        // The condition prevented no fetch.
         predictive.conditions = condition
         predictive.conditions = []
         await predictive.settle()
@@ -174,8 +172,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(statistics.emptyPlans == [condition == .meteredNetwork ? .noBudget : .paused: 1])
     }
 
-    @Test("A pause ends what is in flight, and the end of the pause plans for it again")
-    func broken() async throws {
+    @Test("A pause cancels fetches in flight, and its end plans them again")
+    func endOfPauseFetchesAgain() async throws {
         let transport = FakeTransport()
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(moments())
@@ -195,9 +193,9 @@ struct PlanningMomentTests: PredictiveTests {
     }
 
     @Test(
-        "What fell due while the process was gone is made up for once, with what the visit has left",
+        "A moment missed while the process was gone is planned once, within the visit's remaining budget",
         arguments: [true, false])
-    func restart(isEndPlanned: Bool) async throws {
+    func missedMomentIsPlannedOnceAfterRestart(isEndPlanned: Bool) async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let folder = try TemporaryFolder()
         let names = ["a", "b", "c", "d", "e"]
@@ -239,7 +237,7 @@ struct PlanningMomentTests: PredictiveTests {
             #expect(heard.prefix(3) == ["miss 0 by 0", "hit 0 by 0", "hit 0 by 0"])
             heard.removeFirst(3)
             if isEndPlanned {
-                // What was planned is passed to the policy to learn from, and nothing is proposed.
+                // The policy receives the planned moment to learn from, and proposes nothing.
                 #expect(heard == ["visitEnd of 0 at \(Int(Self.noon) + 1_830), limit 0: []"])
             } else if round == 0 {
                 #expect(heard == ["dayStart of 0 at \(Int(after)), limit 3: [1, 2, 3]"])
@@ -253,8 +251,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(started(transport) == ["a", "b", "c", "d"])
     }
 
-    @Test("What a visit has left is for its end: two a request, and no more than its limit")
-    func budget() async throws {
+    @Test("A visit's end gets two objects per request of the visit, up to the visit's limit")
+    func visitEndGetsRemainingBudget() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(
@@ -276,8 +274,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(PrefetchConfiguration().budget.description == "2/request,20/visit,50MB/day")
     }
 
-    @Test("A moment that the next access overtakes proposes nothing, because the cache knows what came after")
-    func overtaken() async throws {
+    @Test("A moment processed after the user's next access proposes nothing")
+    func overtakenMomentProposesNothing() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         let predictive = fixture.manager.startPredicting(moments())
@@ -286,7 +284,7 @@ struct PlanningMomentTests: PredictiveTests {
             time: fixture.clock.now, key: "a", cost: 1, categories: [], user: "u", outcome: .memory)
         predictive.accessed(access)
         await predictive.settle()
-        // The process slept, and the access is there before the timer.
+        // The process slept, and the access arrives before the timer.
         predictive.accessed(
             RecordedAccess(
                 time: fixture.clock.now + 1_800_000_000, key: "b", cost: 1, categories: [], user: "u", outcome: .network
@@ -303,8 +301,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(started(transport) == [])
     }
 
-    @Test("A policy that has not learned enough, no pause, and no budget are reasons of their own")
-    func reasons() async throws {
+    @Test("Learning, no budget and no idle time are separate reasons of empty plans")
+    func emptyPlansHaveReasons() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let learning = try fixture(transport)
         let young = learning.manager.startPredicting(moments(isReady: false))
@@ -335,8 +333,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(await never.statistics.emptyPlans == [.neverIdle: 1])
     }
 
-    @Test("The residents that a plan names leave first, though the policy would keep them")
-    func releases() async throws {
+    @Test("The residents that a plan releases are evicted first, against the eviction policy's order")
+    func releasedResidentsAreEvictedFirst() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         // Room for three.
@@ -363,8 +361,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(held() == ["b", "d", "e"], "the plan after the request names none")
     }
 
-    @Test("A cache that users share has no plans between requests")
-    func shared() async throws {
+    @Test("A cache shared by users has no plans between requests")
+    func sharedCacheHasNoPlansBetweenRequests() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try fixture(transport)
         var configuration = PrefetchConfiguration()
@@ -380,8 +378,8 @@ struct PlanningMomentTests: PredictiveTests {
         #expect(statistics.emptyPlans == [.learning: 1])
     }
 
-    @Test("So many users are timed, those with the latest accesses")
-    func bound() {
+    @Test("Timers are kept for a bounded number of users, those with the latest accesses")
+    func timersAreKeptForLatestUsers() {
         var users = TimedUsers(idleTime: 10, servesOneUser: true)
         var left: [UInt32] = []
         for number in 0..<UInt32(TimedUsers.most + 2) {

@@ -10,12 +10,12 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what is spent of the budget", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetcher: how the budget is spent", .timeLimit(.minutes(20)))
 struct PredictiveBudgetTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    @Test("A fetch that fails costs what came of it", arguments: [0, 0.4, 0.6])
-    func failed(share: Double) async throws {
+    @Test("A failed fetch spends the bytes it received", arguments: [0, 0.4, 0.6])
+    func failedFetchSpendsReceivedBytes(share: Double) async throws {
         let file = try EncodedPicture().file
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
@@ -27,14 +27,14 @@ struct PredictiveBudgetTests: PredictiveTests {
         transport.fail("b", .transportClosed, after: part == 0 ? nil : file.prefix(part))
         _ = try await fixture.manager.image(for: resource("a"))
         await predictive.settle()
-        // Half of the budget is more than a file takes.
+        // With up to half of the file lost, the rest of the budget is enough for another file.
         #expect(started(transport) == (share <= 0.5 ? ["a", "b", "c"] : ["a", "b"]))
         #expect(await predictive.statistics.failed == 1)
         #expect(await predictive.statistics.partialBytes == part)
     }
 
-    @Test("Bytes are counted by attempt, without what an attempt goes on from")
-    func received() {
+    @Test("Received bytes are counted per attempt, without those it resumes from")
+    func receivedBytesCountPerAttempt() {
         let received = ReceivedBytes(after: 100)
         for count in [150, 400] { received.note(count) }
         #expect(received.total == 300 && received.held == 400)
@@ -42,8 +42,8 @@ struct PredictiveBudgetTests: PredictiveTests {
         #expect(received.total == 350 && received.held == 50)
     }
 
-    @Test("What was spent of a day is spent for those that start after, in other processes, too")
-    func kept() async throws {
+    @Test("The budget spent on a day stays spent after restarts")
+    func spentBudgetSurvivesRestart() async throws {
         let file = try EncodedPicture().file
         let transport = FakeTransport(answerAtOnce: file)
         let folder = try TemporaryFolder()
@@ -73,11 +73,11 @@ struct PredictiveBudgetTests: PredictiveTests {
         #expect(try await fetched(day: 0) == names)
     }
 
-    @Test("What was under way when a process ended is spent")
-    func ended() async throws {
+    @Test("Fetches in flight when a process ends are spent")
+    func fetchesInFlightAtExitAreSpent() async throws {
         let file = try EncodedPicture().file
         let (transport, folder) = (FakeTransport(), try TemporaryFolder())
-        // Two fetches, of which none ends.
+        // Two fetches that do not end.
         let fixture = try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: 86_400))
         let predictive = fixture.manager.startPredicting(
             configuration {
@@ -89,7 +89,7 @@ struct PredictiveBudgetTests: PredictiveTests {
         _ = try await fixture.manager.image(for: resource("a"))
         let settled = Task { await predictive.settle() }
         await transport.waitForCalls(3)
-        // It is written once both have begun, by nobody's leave.
+        // The account is written once both have begun, without a call to save it.
         let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
         func left() -> PrefetchSpending {
             var spending = PrefetchSpending(PrefetchBudget(perDay: .init(bytes: 5 * file.count / 2)))
@@ -102,8 +102,8 @@ struct PredictiveBudgetTests: PredictiveTests {
         await settled.value
     }
 
-    @Test("A fetch that was paid for before midnight and fails after it gives the new day nothing")
-    func midnight() async throws {
+    @Test("A fetch paid before midnight that fails after it refunds the new day nothing")
+    func refundAfterMidnightGivesNewDayNothing() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport, clock: ManualClock(seconds: 20 * 86_400 - 1))
         let budget = PrefetchBudget(perDay: .init(bytes: 15_000_000))
@@ -126,8 +126,8 @@ struct PredictiveBudgetTests: PredictiveTests {
         #expect(spending.bytesSpent == 0 && spending.objectsSpent == 1)
     }
 
-    @Test("The budget of a metered network holds at once, for what is planned already")
-    func metered() async throws {
+    @Test("The budget of a metered network applies at once to the current plan")
+    func meteredBudgetAppliesToCurrentPlan() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(

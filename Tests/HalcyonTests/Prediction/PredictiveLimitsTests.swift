@@ -10,11 +10,12 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: limits that hold whatever happens", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetcher: limits", .timeLimit(.minutes(20)))
 struct PredictiveLimitsTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    /// A manager whose prefetcher is told of images "a" to "e" and asked for "a" at each of these seconds; what it asked the network for.
+    /// Announces images "a" to "e", requests "a" at each of these seconds, and returns the names that were
+    /// requested from the network.
     private func started(
         at seconds: [Double], conditions: PrefetchConditions = [], budget: String, metered: String? = nil,
         from source: (String) -> Resource
@@ -38,8 +39,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         return (started(transport), await predictive.statistics)
     }
 
-    @Test("Where the network is metered both budgets hold")
-    func metered() async throws {
+    @Test("On a metered network both budgets apply")
+    func bothBudgetsApplyOnMeteredNetwork() async throws {
         let times = [100.0, 101, 102, 103]
         for (budget, metered, expected) in [
             ("1/total", nil, ["a", "b"]), ("2/request,2/minute", "1/request", ["a", "b", "c"]),
@@ -51,15 +52,15 @@ struct PredictiveLimitsTests: PredictiveTests {
         }
     }
 
-    @Test("After a clock that was ahead is set back, the next day has its budget")
-    func clock() async throws {
+    @Test("After a clock was set back, each later day has its budget")
+    func clockSetBackKeepsLaterBudgets() async throws {
         let days = [40.0, 12, 13, 14, 14.5, 15].map { $0 * 86_400 }
         let found = try await started(at: days, budget: "1/day", from: { resource($0) })
         #expect(found.names == ["a", "b", "c", "d", "e"])
     }
 
-    @Test("What comes from a provider on this machine is no byte of the budget")
-    func provider() async throws {
+    @Test("A local provider's images spend no bytes of the budget")
+    func localProviderSpendsNoBytes() async throws {
         let file = try EncodedPicture().file
         let found = try await started(at: [100, 101], budget: "10B/day") {
             $0 == "a" ? resource($0) : Resource(.data(file, cacheKey: $0), user: "u")
@@ -67,14 +68,13 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(found.names == ["a"] && found.statistics.bytes == 0 && found.statistics.fetched == 4)
     }
 
-    @Test(
-        "An image of unknown size takes no more than is left of the bytes, and another start knows how large they are")
-    func unknownSizes() async throws {
+    @Test("An image of unknown size stops at the remaining bytes, and the next start remembers sizes")
+    func unknownSizeIsLimitedByRemainingBytes() async throws {
         let file = try EncodedPicture().file
         let large = file + Data(repeating: 0, count: 250_000)
         let (transport, folder) = (FakeTransport(), try TemporaryFolder())
         transport.answer("a", file)
-        // More than the budget is on its way when it is found out.
+        // More bytes than the budget arrive before the size is known.
         transport.fail("b", .transportClosed, after: large)
         let fixture = try ManagerFixture(transport, folder: folder, clock: ManualClock(seconds: 86_400))
         let budget = PrefetchBudget(perDay: .init(bytes: 200_000))
@@ -85,7 +85,7 @@ struct PredictiveLimitsTests: PredictiveTests {
         let statistics = await predictive.statistics
         #expect(started(transport) == ["a", "b"])
         #expect(statistics.cancelled + statistics.failed == 1 && statistics.partialBytes >= 200_000)
-        // The next day begins with what was learnt of sizes: one of 250,000 bytes is too large for it.
+        // The next day begins with the learned mean size: an image of 250,000 bytes exceeds its budget.
         fixture.clock.advance(by: 86_400)
         let next = fixture.manager.startPredicting(configuration { $0.budget = budget })
         next.announce(["c", "d"].map { resource($0) })
@@ -95,10 +95,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(FetchSizes().mean == 100_000)
     }
 
-    @Test(
-        "A load is broken off once more bytes have come than may, also if they came before it was known which load it is"
-    )
-    func brokenOff() async {
+    @Test("A load is cancelled once its bytes exceed the limit, also those received before it was set")
+    func loadIsCancelledAtByteLimit() async {
         for comesFirst in [false, true] {
             let received = ReceivedBytes(after: 10, atMost: 100)
             let load = Task { while !Task.isCancelled { await Task.yield() } }
@@ -112,8 +110,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         }
     }
 
-    @Test("Where nobody is there any more to fetch through, nothing is spent")
-    func gone() async throws {
+    @Test("Without a manager to fetch through, nothing is spent")
+    func missingManagerSpendsNothing() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         func start() -> PredictivePrefetcher {
@@ -136,8 +134,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(spending.objectsLeft == 6)
     }
 
-    @Test("How the device is, is known to the next that starts, after a stop, too", arguments: [false, true])
-    func conditions(stops: Bool) async throws {
+    @Test("The conditions are passed to the next predictor, also after a stop", arguments: [false, true])
+    func conditionsPassToNextPredictor(stops: Bool) async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         fixture.manager.startPredicting(configuration()).conditions = [.lowDataMode]
@@ -153,8 +151,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(started(transport) == ["a", "b", "c"])
     }
 
-    @Test("Without keeping them, accesses that were kept before are gone though nothing happens")
-    func removed() async throws {
+    @Test("Starting with keepsAccesses off removes the kept accesses without any access")
+    func disablingKeepingRemovesAccesses() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let first = fixture.manager.startPredicting(configuration())
         _ = try await fixture.manager.image(for: resource("a"))
@@ -167,8 +165,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(await second.statistics.accesses == 0)
     }
 
-    @Test("Accesses stay forgotten where the disk is cleared while predicting is stopped")
-    func cleared() async throws {
+    @Test("Clearing the disk while configuration stops removes the kept accesses")
+    func clearingDuringStopRemovesAccesses() async throws {
         for round in 0..<200 {
             let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
             let first = fixture.manager.startPredicting(configuration())
@@ -179,7 +177,7 @@ struct PredictiveLimitsTests: PredictiveTests {
             for _ in 0..<(round % 20) { await Task.yield() }
             fixture.manager.stopPredicting()
             await clear
-            // It waits for the one that was stopped.
+            // The new predictor waits for the stopped one.
             _ = await fixture.manager.startPredicting(configuration()).metrics
             guard FileManager.default.fileExists(atPath: file.url.path) else { continue }
             Issue.record("round \(round)")
@@ -187,8 +185,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         }
     }
 
-    @Test("What is left of a plan is fetched in the name of whom it was made for, though another has asked since")
-    func user() async throws {
+    @Test("A plan's fetches are for the user of its access, also after another user's access")
+    func planKeepsUserOfItsAccess() async throws {
         let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
         let host = PrefetchHost(
@@ -227,8 +225,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap { throw CancellationError() }
     }
 
-    @Test("Of however many processors there are, it is told of so many how their images are loaded")
-    func processors() {
+    @Test("The inbox passes on load templates for a bounded number of processors")
+    func inboxBoundsLoadTemplates() {
         let inbox = EventInbox()
         for number in 0..<EventInbox.mostProcessors + 9 {
             var options = ImageOptions()
@@ -239,8 +237,8 @@ struct PredictiveLimitsTests: PredictiveTests {
         #expect(told == EventInbox.mostProcessors)
     }
 
-    @Test("What is kept beside the images is for their owner alone")
-    func readable() async throws {
+    @Test("The hidden folder is accessible to its owner only")
+    func hiddenFolderIsPrivateToOwner() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
         let attributes = try FileManager.default.attributesOfItem(atPath: hidden.path)

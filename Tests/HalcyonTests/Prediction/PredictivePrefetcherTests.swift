@@ -10,12 +10,12 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Predictive prefetcher: what will be wanted is fetched, and only that", .timeLimit(.minutes(20)))
+@Suite("Predictive prefetcher: fetches predicted images", .timeLimit(.minutes(20)))
 struct PredictivePrefetcherTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
-    @Test("Off until it is turned on; then two after each access, at the lowest priority, and hits when asked for")
-    func turnedOn() async throws {
+    @Test("Off by default; enabled, it fetches two images per access at the lowest priority")
+    func enabledPrefetcherFetchesAfterAccess() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let manager = fixture.manager
@@ -48,8 +48,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.precision == 1)
     }
 
-    @Test("What is fetched is processed and serialized in the background, whatever queue others name")
-    func queues() async throws {
+    @Test("Fetched images are processed and serialized on a background queue, despite other options")
+    func prefetchesProcessInBackground() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let (processor, serializer) = (QueueProcessor(), QueueSerializer())
         let options = ImageOptions {
@@ -69,8 +69,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(queues.count { $0.contains("background") } == 2 && queues.contains("halcyon.disk.owner"), "\(queues)")
     }
 
-    @Test("What waits is looked at again where something must leave; what is likely no longer leaves first")
-    func reconsidered() async throws {
+    @Test("Unused prefetches are reconsidered when the cache is full, and unlikely ones are evicted first")
+    func unlikelyPrefetchIsEvictedFirst() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         // Room for three pictures.
@@ -89,19 +89,19 @@ struct PredictivePrefetcherTests: PredictiveTests {
         func held() -> [String] { ["a", "b", "c", "d", "e"].filter { fixture.cache.isCached(forKey: $0) } }
         _ = try await ask("a")
         #expect(held() == ["a", "b"])
-        // The third picture makes it full; what is fetched for it takes the place of the policy's own.
+        // The third picture fills the memory.
         #expect(try await ask("e") == ["plan after 4: []", "1 waits"])
         #expect(held() == ["a", "b", "e"])
         #expect(try await ask("b") == ["plan after 1: [2]"])
         #expect(held() == ["b", "c", "e"])
-        // "c" is judged: it goes for "d", though it is protected.
+        // "c" is declared unlikely: it is evicted for "d", although it is protected.
         #expect(try await ask("e") == ["plan after 4: []", "2 waits"])
         #expect(try await ask("d") == ["plan after 3: []"])
         #expect(held() == ["b", "d", "e"])
     }
 
-    @Test("Turned off, nothing more is fetched, what is under way is broken off, and nobody hears of accesses")
-    func turnedOff() async throws {
+    @Test("Stopping cancels the fetches in flight and removes the observer")
+    func stoppingCancelsFetchesAndObserver() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let (predictive, settled) = try await fetching(fixture.manager, transport)
@@ -114,8 +114,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(!fixture.cache.isCached(forKey: "b"))
     }
 
-    @Test("Managers over one cache share what predicts for it")
-    func twoManagers() async throws {
+    @Test("Managers of one cache share its predictor")
+    func managersOfOneCacheShareThePredictor() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let first = fixture.manager
@@ -133,8 +133,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(first.predictive == nil && second.predictive == nil && !fixture.cache.hub.isObserved)
     }
 
-    @Test("What was once asked for is known without being announced; what comes from nobody knows where is left alone")
-    func seen() async throws {
+    @Test("Requested images need no announcement; images without a source are never fetched")
+    func requestedImageNeedsNoAnnouncement() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(configuration())
@@ -149,8 +149,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.fetched == 2)
     }
 
-    @Test("The budget holds: objects a request, and bytes a day")
-    func budget() async throws {
+    @Test("The budget limits objects per request and bytes per day")
+    func budgetLimitsObjectsAndBytes() async throws {
         let file = try EncodedPicture().file
         let transport = FakeTransport(answerAtOnce: file)
         let fixture = try ManagerFixture(transport)
@@ -165,7 +165,7 @@ struct PredictivePrefetcherTests: PredictiveTests {
             _ = try await fixture.manager.image(for: resource("a"))
             await predictive.settle()
         }
-        // Three; one, after which a fifth would be too much; none; none.
+        // Three fetches; then one, after which a fifth would exceed the bytes; then none.
         #expect(started(transport) == ["a", "b", "c", "d", "e"])
         fixture.clock.advance(by: 86_400)
         _ = try await fixture.manager.image(for: resource("a"))
@@ -173,8 +173,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(started(transport) == names)
     }
 
-    @Test("Low data and a low battery pause it, and a metered network has a budget of its own")
-    func conditions() async throws {
+    @Test("Low Data Mode and a low battery pause prefetching; a metered network has its own budget")
+    func lowDataAndLowBatteryPause() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(configuration())
@@ -190,8 +190,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(predictive.conditions == [])
     }
 
-    @Test("A pause breaks off what is under way")
-    func pause() async throws {
+    @Test("A pause cancels the fetch in flight")
+    func pauseCancelsFetch() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let (predictive, settled) = try await fetching(fixture.manager, transport)
@@ -201,8 +201,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(await predictive.statistics.cancelled == 1)
     }
 
-    @Test("It waits for a pause, and no longer than patience lasts; accesses that come together have one plan")
-    func waits() async throws {
+    @Test("A plan waits for a quiet time, at most for its patience; accesses together have one plan")
+    func quietTimeOrPatiencePlansOnce() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(
@@ -211,20 +211,20 @@ struct PredictivePrefetcherTests: PredictiveTests {
         var heard: [String] = []
         for round in 0..<3 {
             _ = try await fixture.manager.image(for: resource("a\(round)"))
-            // The sweeper of the memory sleeps for longer.
+            // The memory's sweeper sleeps for longer.
             await fixture.clock.waitForSleeper(within: 50_000)
-            // It may take accesses in at its start, too.
+            // The predictor may process accesses at its start, too.
             heard += notes.take()
             #expect(!heard.contains { $0.hasPrefix("plan") })
             fixture.clock.advance(by: 0.04)
         }
-        // 40 ms after the last, but 120 after the first.
+        // 40 ms after the last access and 120 ms after the first.
         heard += await heardUntilPlan()
         #expect(heard.count == 4 && heard.last == "plan after 2: []")
     }
 
-    @Test("The policy hears who had to leave, and what was dropped before anybody asked for it")
-    func evicted() async throws {
+    @Test("The policy receives evicted objects and prefetches dropped before their first use")
+    func policyReceivesEvictedAndDropped() async throws {
         let sample = try EncodedPicture()
         let transport = FakeTransport(answerAtOnce: sample.file)
         // Room for two.
@@ -258,8 +258,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(statistics.precision == 0)
     }
 
-    @Test("Each image is fetched as it was last announced, whatever others with its processor are")
-    func announcedOptions() async throws {
+    @Test("Each image is fetched with the options of its last announcement")
+    func lastAnnouncementSetsOptions() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
         let predictive = fixture.manager.startPredicting(configuration { $0.budget = .unlimited })
@@ -274,8 +274,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(["a", "b", "c", "d"].filter { fixture.cache.isCached(forKey: $0) } == ["a", "b"])
     }
 
-    @Test("Images that are private are fetched, held and used as others are, for loads with and without a user")
-    func privateImages() async throws {
+    @Test("Private images are fetched and used like others, with and without a user")
+    func privateImageIsFetchedAndUsed() async throws {
         let file = try EncodedPicture().file
         let server = try HostileServer { visit in
             visit.answer(Array(file), status: "200 OK", headers: ["Cache-Control: private, max-age=60"])
@@ -298,8 +298,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(server.visits.count == 4)
     }
 
-    @Test("What is asked for while it is fetched is loaded once, raised, and counted as late")
-    func late() async throws {
+    @Test("A request during its fetch joins it, raises its priority and counts as late")
+    func lateRequestJoinsFetch() async throws {
         let transport = FakeTransport()
         let fixture = try ManagerFixture(transport)
         let (predictive, settled) = try await fetching(fixture.manager, transport)
@@ -315,8 +315,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(statistics.used == 0 && statistics.dropped == 0 && statistics.precision == 1)
     }
 
-    @Test("What waits to be taken in is bounded, and what is lost is counted")
-    func bound() {
+    @Test("The inbox is bounded and counts lost events")
+    func inboxIsBoundedAndCountsLosses() {
         let inbox = EventInbox()
         let access = RecordedAccess(time: 0, key: "a", cost: 1, categories: [], user: nil, outcome: .memory)
         #expect(inbox.put(.accessed(access)))
@@ -329,8 +329,8 @@ struct PredictivePrefetcherTests: PredictiveTests {
         #expect(inbox.put(.accessed(access)))
     }
 
-    @Test("Of what comes from nobody knows where, so many are taken in and no more")
-    func boundOfSourceless() async throws {
+    @Test("Objects without a source are bounded; those with one are not")
+    func sourcelessObjectsAreBounded() async throws {
         let fixture = try ManagerFixture(FakeTransport())
         let predictive = fixture.manager.startPredicting(configuration())
         func heard(_ keys: [String]) async -> (accesses: Int, unknown: Int) {
@@ -345,14 +345,14 @@ struct PredictivePrefetcherTests: PredictiveTests {
         let most = ObjectCatalogue.mostSourceless
         #expect(await heard((0..<most).map { "\($0)" }) == (most, 0))
         #expect(await heard(["x", "y", "0"]) == (most + 1, 2))
-        // Where "0" comes from is known now, which leaves room for one; "z" needs none.
+        // "0" has a source now, which leaves room for one object; "z" has a source and needs no room.
         predictive.requested(resource("0"), ImageOptions())
         predictive.requested(resource("z"), ImageOptions())
         #expect(await heard(["x", "y", "z"]) == (most + 3, 3))
     }
 
-    @Test("Removals leave room for accesses, and a lost access is waited for like any other")
-    func boundOfRemovals() throws {
+    @Test("Removals leave room for accesses, and a lost access counts for the wait")
+    func removalsLeaveRoomForAccesses() throws {
         let inbox = EventInbox()
         let removal = Removal(key: "a", cost: 1, categories: [], reason: .evicted)
         for _ in 0..<EventInbox.bound { inbox.put(.removed(.memory, removal)) }

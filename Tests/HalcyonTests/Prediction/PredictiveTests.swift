@@ -7,9 +7,9 @@ import HalcyonTestSupport
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-/// A suite of what a scripted policy makes a manager fetch.
+/// A suite whose manager fetches what a scripted policy proposes.
 protocol PredictiveTests: Sendable {
-    /// What its policies were told.
+    /// The calls of its policies.
     var notes: ScriptedPolicy.Notes { get }
 }
 
@@ -29,7 +29,7 @@ extension PredictiveTests {
         transport.calls.compactMap { if case .start(let name, _) = $0 { name } else { nil } }
     }
 
-    /// Turned on, and "a" asked for, so that "b" is being fetched; `settled` ends when nothing is under way.
+    /// Starts prediction and requests "a", so that "b" is being fetched; `settled` ends when no fetch is in flight.
     func fetching(
         _ manager: HalcyonManager, _ transport: FakeTransport
     ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
@@ -44,7 +44,7 @@ extension PredictiveTests {
         return (predictive, settled)
     }
 
-    /// Asks for "a", after which "b" is likely, so and so many seconds after the last time; how often "b" was asked for until now.
+    /// Advances the clock, requests "a", after which "b" is likely, and returns how often "b" was requested so far.
     func asked(_ fixture: ManagerFixture, _ transport: FakeTransport, after seconds: Double) async throws -> Int {
         fixture.clock.advance(by: seconds)
         _ = try await fixture.manager.image(for: resource("a"))
@@ -52,7 +52,7 @@ extension PredictiveTests {
         return started(transport).count { $0 == "b" }
     }
 
-    /// What was told until there was a plan.
+    /// Waits until there was a plan and returns the notes up to it.
     func heardUntilPlan() async -> [String] {
         var heard: [String] = []
         while heard.last?.hasPrefix("plan") != true, !Task.isCancelled {

@@ -17,7 +17,7 @@ import Testing
 
 @Suite("A recorded day whose fetches take time", .timeLimit(.minutes(20)))
 struct RecordedDayTests {
-    /// A live cache of a user whose prefetches arrive when the test says so, and the log of it.
+    /// A user's live cache, whose prefetches arrive when the test says so, and its log.
     private final class Day {
         let folder: TemporaryFolder
         let sample: EncodedPicture
@@ -57,7 +57,7 @@ struct RecordedDayTests {
             predictive = manager.startPredicting(configuration)
         }
 
-        /// Has the prefetcher plan, and returns when the plan has been made and its first fetches have begun.
+        /// Lets the prefetcher plan and waits until the plan is made and its first fetches have begun.
         private func plan(where isDone: @escaping (PrefetchStatistics) -> Bool) async {
             let predictive = predictive
             settling.append(Task { await predictive.settle() })
@@ -65,7 +65,7 @@ struct RecordedDayTests {
             await begun()
         }
 
-        /// Returns when every fetch that was begun is with the transport.
+        /// Waits until the transport has every begun fetch.
         private func begun() async {
             while !Task.isCancelled {
                 let now = await predictive.statistics
@@ -74,7 +74,7 @@ struct RecordedDayTests {
             }
         }
 
-        /// Ends a fetch, well or not.
+        /// Ends a fetch with its image or with status 404.
         private func end(_ name: String, isGood: Bool) async throws {
             let before = await predictive.statistics
             if isGood { transport.answer(name, sample.file) } else { transport.answer(name, Data(), status: 404) }
@@ -86,7 +86,7 @@ struct RecordedDayTests {
             await begun()
         }
 
-        /// Ends some of the fetches, each some time after the last.
+        /// Ends some of the fetches, one after the other.
         private func endSome() async throws {
             for name in transport.waiting where random.next(below: 3) == 0 {
                 clock.advance(by: Double(1 + random.next(below: 900)) / 1_000)
@@ -131,7 +131,8 @@ struct RecordedDayTests {
             return await predictive.statistics
         }
 
-        /// Returns the requests of a user that comes about every second day, and returns to a few of many objects.
+        /// Returns the requests of a user with a visit about every second day and with a few favourites among many
+        /// objects.
         func requests(visits: Int) -> [(object: Int, time: Int64)] {
             var random = SplitMix64(seed: 3)
             var (time, all) = (clock.now, [(object: Int, time: Int64)]())
@@ -147,7 +148,8 @@ struct RecordedDayTests {
         }
     }
 
-    /// Returns how many accesses of a log were fetched for while a prefetch of their object was in flight, or had just arrived.
+    /// Returns how many accesses of a log were fetched for while a prefetch of their object was in flight, or had
+    /// just arrived.
     private func lateInLog(_ path: String) throws -> Int {
         let reader = try AccessLogReader(path: path)
         var events = try reader.events()[...]
@@ -170,10 +172,8 @@ struct RecordedDayTests {
         }
     }
 
-    @Test(
-        "The prefetches of the log, repeated, give the hits of the day one by one, though they were late, joined and lost"
-    )
-    func recorded() async throws {
+    @Test("Replaying the recorded prefetches reproduces the day's hits, with late, joined and failed ones")
+    func recordedPrefetchesReproduceLiveHits() async throws {
         let day = try Day()
         for (object, time) in day.requests(visits: SoakLength.isLong ? 400 : 90) {
             try await day.request(object, at: time)
@@ -200,7 +200,7 @@ struct RecordedDayTests {
                 mode: perUser ? .perUser : .shared
             ).run()[0]
             let replayed = run.windows.map { $0.hits == 1 }
-            // A check that cannot fail is none: without the prefetches, the hits are others.
+            // To show that the check can fail: without the prefetches, the hits differ.
             #expect((replayed == day.hits) == (policy == "recorded"), "\(policy) \(perUser)")
             guard let came = run.prefetch else { continue }
             #expect(came.late == late && late >= day.joined)

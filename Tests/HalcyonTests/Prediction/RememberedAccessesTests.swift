@@ -10,9 +10,9 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What was asked for before a new start is known after it", .timeLimit(.minutes(20)))
+@Suite("Accesses are remembered over a restart", .timeLimit(.minutes(20)))
 struct RememberedAccessesTests: PredictiveTests {
-    /// Who predicts, and how many requests it takes to learn a cycle.
+    /// A prefetch policy and how many requests it needs to learn a cycle.
     struct Predictor: Sendable, CustomTestStringConvertible {
         let name: String
         let requests: Int
@@ -31,7 +31,7 @@ struct RememberedAccessesTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
     private let names = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
-    /// A start whose images stay in memory alone, where there is room for three.
+    /// Starts a process that keeps its images in memory only, with room for three.
     private func start(
         _ transport: FakeTransport, in folder: TemporaryFolder
     ) throws -> (ManagerFixture, HalcyonManager) {
@@ -49,9 +49,9 @@ struct RememberedAccessesTests: PredictiveTests {
     }
 
     @Test(
-        "After one access what follows on it is fetched, which it is not without what was kept",
+        "After a restart one access prefetches its successor, with the kept accesses only",
         arguments: [Predictor(name: "markov", requests: 24), Predictor(name: "planner", requests: 400)])
-    func cycle(predictor: Predictor) async throws {
+    func keptAccessesPredictAfterRestart(predictor: Predictor) async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let folder = try TemporaryFolder()
         let file: KeptAccessesFile
@@ -83,8 +83,8 @@ struct RememberedAccessesTests: PredictiveTests {
         }
     }
 
-    @Test("At the start the policy is told the accesses and nothing else; nothing is counted, spent or fetched")
-    func start() async throws {
+    @Test("At a restart the policy receives the kept accesses; nothing is counted, spent or fetched")
+    func restartReplaysAccessesToPolicy() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let folder = try TemporaryFolder()
         let account: PrefetchAccountFile
@@ -124,8 +124,8 @@ struct RememberedAccessesTests: PredictiveTests {
         }
     }
 
-    @Test("What a processor makes is fetched once it is known how")
-    func processor() async throws {
+    @Test("A processed image is fetched once a load has shown its processor")
+    func processedImageNeedsItsProcessorFirst() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let folder = try TemporaryFolder()
         var greyInMemory = ImageOptions(processor: BlackWhiteImageProcessor())
@@ -154,8 +154,9 @@ struct RememberedAccessesTests: PredictiveTests {
         #expect(await predictive.statistics.fetched == 2)
     }
 
-    @Test("Nothing is kept where that is not wanted, and what was is removed", arguments: [true, false])
-    func notKept(keepsModel: Bool) async throws {
+    @Test(
+        "Nothing is kept with keepsModel or keepsAccesses off, and kept accesses are removed", arguments: [true, false])
+    func disablingKeepingRemovesAccesses(keepsModel: Bool) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let file = try kept(fixture)
         var predictive = fixture.manager.startPredicting(configuration())
@@ -173,8 +174,8 @@ struct RememberedAccessesTests: PredictiveTests {
         #expect(await predictive.statistics.modelFaults == 0)
     }
 
-    @Test("Clearing the disk forgets them, whether something predicts, has just been stopped, or is not there")
-    func cleared() async throws {
+    @Test("Clearing the disk removes the kept accesses, with a running, stopping or stopped predictor")
+    func clearingDiskRemovesAccesses() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let (manager, file) = (fixture.manager, try kept(fixture))
         for way in 0..<3 {

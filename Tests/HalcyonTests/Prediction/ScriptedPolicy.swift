@@ -2,15 +2,15 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Synchronization
 
-/// A prefetch policy that proposes the objects whose numbers come next, and writes down what it is told.
+/// A prefetch policy that proposes the objects with the next numbers, and records its calls.
 final class ScriptedPolicy: PrefetchPolicy {
-    /// What it was told, in order.
+    /// The calls of a policy, in order.
     final class Notes: Sendable {
         private let lines = Mutex<[String]>([])
 
         func add(_ line: String) { lines.withLock { $0.append(line) } }
 
-        /// What was told since this was asked last.
+        /// Returns the calls since the last `take()`.
         func take() -> [String] {
             lines.withLock { lines in
                 defer { lines = [] }
@@ -24,8 +24,9 @@ final class ScriptedPolicy: PrefetchPolicy {
     private let unlikely: Set<UInt32>?
 
     /// - Parameters:
-    ///   - reach: how many it proposes at most, were there no limit.
-    ///   - unlikely: objects that are likely no longer while they wait, all others are; `nil` if it does not judge.
+    ///   - reach: the most objects that it proposes without a limit.
+    /// - unlikely: the unused prefetches that it declares unlikely, and all others likely; `nil` if it declares
+    /// none.
     init(_ notes: Notes, reach: UInt32 = 8, unlikely: Set<UInt32>? = nil) {
         (self.notes, self.reach, self.unlikely) = (notes, reach, unlikely)
     }

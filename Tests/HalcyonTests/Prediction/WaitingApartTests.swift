@@ -9,7 +9,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("What was stored ahead of need waits apart in both tiers", .timeLimit(.minutes(20)))
+@Suite("Unused prefetches are kept apart in both tiers", .timeLimit(.minutes(20)))
 struct WaitingApartTests {
     private func options(isPrefetch: Bool) -> CacheOptions {
         var options = CacheOptions()
@@ -17,8 +17,8 @@ struct WaitingApartTests {
         return options
     }
 
-    @Test("Those that were asked for make room among themselves while it is protected; then it is the first to go")
-    func protected() async throws {
+    @Test("An unused prefetch is protected for some requests, then it is the first victim")
+    func unusedPrefetchIsProtectedThenFirstVictim() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 3)) { $0.sizeLimit = 3 * 4_096 }
         let cache = fixture.cache
         func store(_ key: String, isPrefetch: Bool = false) async {
@@ -36,7 +36,7 @@ struct WaitingApartTests {
         for tier in [CacheType.memory, .disk] {
             #expect(held(tier, ["a", "ahead", "b", "c", "d"]) == ["ahead", "c", "d"])
         }
-        // It was stored as of the request after "a", and is protected for 15.
+        // "ahead" was stored at the request after "a" and is protected for 15 requests.
         for number in 5..<17 { await store("\(number)") }
         #expect(held(.memory, ["ahead"]) == ["ahead"])
         await store("17")
@@ -46,8 +46,8 @@ struct WaitingApartTests {
         }
     }
 
-    @Test("What is said to be likely no longer is the first to go from both tiers; what is still likely stays")
-    func reconsidered() async throws {
+    @Test("A prefetch declared unlikely is evicted first from both tiers; a likely one is kept")
+    func unlikelyPrefetchIsEvictedFirst() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 3)) { $0.sizeLimit = 3 * 4_096 }
         let cache = fixture.cache
         func held(_ type: CacheType) -> [String] {
@@ -70,8 +70,8 @@ struct WaitingApartTests {
         for tier in [CacheType.memory, .disk] { #expect(held(tier) == ["early", "b", "c"]) }
     }
 
-    @Test("One that is asked for is an entry like all others from then on")
-    func used() async throws {
+    @Test("A used prefetch is an ordinary entry from then on")
+    func usedPrefetchIsOrdinaryEntry() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 2))
         let cache = fixture.cache
         await cache.store(Blob(cost: 1), forKey: "ahead", toDisk: false, options: options(isPrefetch: true))
@@ -81,8 +81,8 @@ struct WaitingApartTests {
         #expect(fixture.recorder.all.map(\.outcome) == [.prefetched, .network, .network])
     }
 
-    @Test("What the disk has and is taken into memory ahead of need was asked for in neither")
-    func promoted() async throws {
+    @Test("A prefetch promoted from disk into memory is unused in both tiers")
+    func promotedPrefetchIsUnusedInBothTiers() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 2)) { $0.sizeLimit = 2 * 4_096 }
         let cache = fixture.cache
         await cache.store(Blob("ahead", cost: 1), forKey: "ahead", options: options(isPrefetch: true))

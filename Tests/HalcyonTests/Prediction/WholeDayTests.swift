@@ -16,7 +16,7 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-/// A day on which users browse a catalogue on a server, through a manager that records, learns and foresees.
+/// A day on which users browse a catalogue on a server, through a manager that records, learns and predicts.
 private struct Day {
     /// Midnight of the day, in microseconds since 1970.
     static let midnight: Int64 = 19_000 * 86_400_000_000
@@ -25,7 +25,7 @@ private struct Day {
     let server: HostileServer
     let pictures: [EncodedPicture]
 
-    /// - Parameter requests: spread over some 24 hours.
+    /// - Parameter requests: The number of requests, spread over some 24 hours.
     init(requests: Int) throws {
         var model = BrowsingModel.shop
         (model.requests, model.users, model.concurrentSessions) = (requests, 12, 3)
@@ -51,15 +51,15 @@ private struct Day {
             user: user == Trace.noUser ? nil : "u\(user)")
     }
 
-    /// The bytes of all pictures that are asked for.
+    /// The total size of all requested pictures.
     var distinctSize: Int {
         Set(browsing.entries).reduce(0) { $0 + pictures[Int($1) % pictures.count].picture.cacheCost }
     }
 }
 
-@Suite("A whole day: what is replayed is what was live", .timeLimit(.minutes(20)))
+@Suite("A whole day: the replay equals the live run", .timeLimit(.minutes(20)))
 struct WholeDayTests {
-    /// Who predicts, and how many requests that takes to show anything.
+    /// A prefetch policy and the number of requests in its test.
     struct Predictor: Sendable, CustomTestStringConvertible {
         let name: String
         let requests: Int
@@ -67,9 +67,9 @@ struct WholeDayTests {
     }
 
     @Test(
-        "Hits and prefetches of the replayed log are the live ones, one by one; the server was asked for just these",
+        "The replayed log has the live hits and prefetches, and the server got exactly these requests",
         arguments: [Predictor(name: "markov", requests: 600), Predictor(name: "planner(sampling=1)", requests: 900)])
-    func day(predictor: Predictor) async throws {
+    func replayedDayEqualsLiveDay(predictor: Predictor) async throws {
         let day = try Day(requests: SoakLength.isLong ? 20_000 : predictor.requests)
         let folder = try TemporaryFolder()
         let capacity = day.distinctSize / 6
@@ -80,7 +80,7 @@ struct WholeDayTests {
         logging.bounds = .none
         let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)
         let (clock, recorder) = (ManualClock(seconds: Double(Day.midnight) / 1e6), Recorder(into: log))
-        // Memory pressure of the machine would remove values, which a replay does not know.
+        // No triggers: memory pressure of the machine would remove values, and a replay would not know.
         let cache = ImageCache<Bitmap>(
             memory: .lasting(cost: capacity),
             disk: DiskStorageConfig(

@@ -16,9 +16,10 @@ import Testing
 @testable import HalcyonPipeline
 @testable import HalcyonPrediction
 
-@Suite("Visits of a user: what is replayed is what was live", .timeLimit(.minutes(20)))
+@Suite("Visits of a user: the replay equals the live run", .timeLimit(.minutes(20)))
 struct WholeVisitsTests {
-    /// The requests of a user that comes about every second day, and returns to a few of many objects.
+    /// Returns the requests of a user with a visit about every second day and with a few favourites among many
+    /// objects.
     private func requests(visits: Int) -> [(object: Int, time: Int64)] {
         var random = SplitMix64(seed: 3)
         var (time, all) = (18_000 * 86_400_000_000 as Int64, [(object: Int, time: Int64)]())
@@ -26,7 +27,7 @@ struct WholeVisitsTests {
             time += Int64(4 + random.next(below: 80)) * 3_600_000_000 + 123_456_789
             for _ in 0..<10 {
                 time += Int64(5 + random.next(below: 60)) * 1_000_000
-                // Three of four requests are for the first 12 objects, each in its own week.
+                // Three of four requests are for the first 12 objects.
                 let isUsual = random.next(below: 4) > 0
                 all.append((isUsual ? Int(random.next(below: 12)) : 12 + Int(random.next(below: 150)), time))
             }
@@ -34,8 +35,8 @@ struct WholeVisitsTests {
         return all
     }
 
-    @Test("Hits, prefetches and what leaves for them are those of the replayed log, those between visits included")
-    func visits() async throws {
+    @Test("The replayed log has the live hits, prefetches and plans between visits")
+    func replayedVisitsEqualLiveVisits() async throws {
         let requests = requests(visits: SoakLength.isLong ? 1_000 : 220)
         let folder = try TemporaryFolder()
         let sample = try EncodedPicture()

@@ -20,9 +20,8 @@ struct AnimationTests {
         return SHA256Digest.hexadecimal(pixels.withUnsafeBytes { SHA256Digest.hash($0) })
     }
 
-    @Test(
-        "GIF, WebP and APNG: every frame's pixels, duration and the plays are Pillow's, in any order and with any pool")
-    func exact() throws {
+    @Test("Frames, durations and plays of GIF, WebP and APNG equal Pillow's, in any order with any pool")
+    func animationFramesEqualPillows() throws {
         let animations = try Fixture.animations()
         #expect(animations.count == 9)
         for (name, expected) in animations {
@@ -45,8 +44,8 @@ struct AnimationTests {
         }
     }
 
-    @Test("one pool bounds the frames of all animations, shows the last ones without decoding, and forgets what ended")
-    func pool() throws {
+    @Test("One pool bounds the frames of all animations, evicts the least recent, and releases ended ones")
+    func poolBoundsFramesOfAllAnimations() throws {
         let source = CountingSource(frames: 6)
         // Room for three frames of 4x4.
         let pool = AnimationFramePool(limit: 3 * 64)
@@ -56,14 +55,14 @@ struct AnimationTests {
             #expect(pool.count == 3 && pool.bytes == 3 * 64 && source.decoded == 3)
             for index in 0..<3 { _ = try one.frame(at: index) }
             #expect(source.decoded == 3)
-            // The least recently shown one goes.
+            // The least recently shown frame is evicted.
             _ = try one.frame(at: 0)
             _ = try two.frame(at: 0)
             #expect(source.decoded == 4 && pool.count == 3)
             _ = try one.frame(at: 2)
             _ = try one.frame(at: 0)
             #expect(source.decoded == 4)
-            // 1 was evicted: drawn on 0, which is there.
+            // Frame 1 was evicted. It is drawn on frame 0, which is in the pool.
             _ = try one.frame(at: 1)
             #expect(source.decoded == 5)
             pool.limit = 64
@@ -72,8 +71,8 @@ struct AnimationTests {
         #expect(pool.count == 0 && pool.bytes == 0)
     }
 
-    @Test("still pictures are no animations, and decoding an animation gives its first frame")
-    func stills() throws {
+    @Test("Still pictures are no animations, and decoding an animation gives its first frame")
+    func stillPicturesAreNoAnimations() throws {
         for name in try Fixture.encoded() where !name.contains("animated") {
             #expect(try decoder.animation(of: try Fixture.data(name)) == nil)
         }
@@ -86,8 +85,8 @@ struct AnimationTests {
         #expect(throws: ImageError.self) { try animation.frame(at: -1) }
     }
 
-    @Test("an animation that is cut off anywhere is refused, and one whose canvas is beyond the limit")
-    func refused() throws {
+    @Test("An animation that is truncated, over the pixel limit or out of order is refused")
+    func truncatedOrOversizedAnimationIsRefused() throws {
         for name in try Fixture.animations().keys {
             let data = try Fixture.data("animations/\(name)")
             for cut in stride(from: 60, to: data.count, by: 41) {
@@ -105,7 +104,7 @@ struct AnimationTests {
     }
 }
 
-/// Frames that cover nothing but a corner, and how many were decoded.
+/// A source of frames that cover one corner; it counts the decoded frames.
 private final class CountingSource: AnimatedImageSource {
     let size = PixelSize(width: 4, height: 4)
     let plays: Int? = nil

@@ -7,12 +7,12 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("The registry of codecs, colour profiles, and what is decoded at all", .timeLimit(.minutes(20)))
+@Suite("Codecs: registry, colour profiles, incomplete JPEG, pixel limit", .timeLimit(.minutes(20)))
 struct CodecTests {
     let decoder = ImageDecoder()
 
-    @Test("a decoder and an encoder of one's own serve their format, and take the place of a built-in one")
-    func registry() throws {
+    @Test("A registered codec serves its format and replaces a built-in one")
+    func registeredCodecServesItsFormat() throws {
         let codecs = ImageCodecs(copying: .standard)
         let decoder = ImageDecoder(codecs: codecs)
         let file = Data("mine 3 2".utf8)
@@ -27,7 +27,7 @@ struct CodecTests {
         #expect(serializer.data(with: picture, original: file) == file)
         let tinted = TintImageProcessor(color: .clear).process(picture)
         #expect(serializer.data(with: tinted, original: file) == Data("mine 3 2".utf8))
-        // The standard registry does not know it, nor one without codecs anything.
+        // The standard registry does not know this format, and an empty registry knows none.
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
         let png = try Fixture.data("png-rgb.png")
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder(codecs: ImageCodecs()).decode(png) }
@@ -36,8 +36,8 @@ struct CodecTests {
         #expect(decoder.identifier != ImageDecoder().identifier)
     }
 
-    @Test("registering from many threads while others look up loses nothing")
-    func registering() async {
+    @Test("Concurrent registrations and look-ups lose no codec")
+    func concurrentRegistrationsAreAllKept() async {
         let codecs = ImageCodecs(copying: .standard)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
@@ -48,9 +48,8 @@ struct CodecTests {
         #expect(codecs.decoders.count == 54)
     }
 
-    @Test(
-        "profiles of a matrix and curves, and of grey, become sRGB within a level of lcms; others are kept and flagged")
-    func profiles() throws {
+    @Test("Matrix and grey profiles become sRGB within one level of lcms; others are kept and flagged")
+    func matrixProfilesBecomeSRGB() throws {
         let cases: [(String, Bitmap.Provenance.Colors)] = [
             ("p3.png", .converted), ("adobe.png", .converted), ("prophoto.png", .converted), ("srgb.png", .sRGB),
             ("p3-webp.webp", .converted), ("adobe-jpeg.jpg", .converted), ("grey.png", .converted),
@@ -72,8 +71,8 @@ struct CodecTests {
         #expect(try decoder.decode(try Fixture.data("png-rgb.png")).provenance?.colors == .untagged)
     }
 
-    @Test("a profile that is cut off or changed anywhere is kept or converted, and never a crash")
-    func damagedProfiles() throws {
+    @Test("A truncated or changed profile does not crash")
+    func damagedProfileDoesNotCrash() throws {
         let png = try Fixture.data("profiles/prophoto.png")
         let bytes = try png.withUnsafeBytes { try PNGImage(ByteView($0)).profile() }
         let profile = try #require(bytes)
@@ -89,11 +88,11 @@ struct CodecTests {
     }
 
     @Test(
-        "a JPEG without its end marker is shown as it is; one that lacks data only on request",
+        "A JPEG without its end marker is shown; one that lacks data is shown only on request",
         arguments: [
             "jpeg-420.jpg", "jpeg-progressive.jpg", "jpeg-restarts.jpg", "jpeg-cmyk.jpg", "jpeg-scaled.jpg",
         ])
-    func unterminated(name: String) throws {
+    func unterminatedJPEGIsShown(name: String) throws {
         let data = try Fixture.data(name)
         let whole = try decoder.decode(data)
         for cut in 1...2 {
@@ -111,15 +110,14 @@ struct CodecTests {
         let part = try showing.decode(data.prefix(data.count * 3 / 4))
         #expect(part.size == whole.size && part.isOpaque)
         #expect(part.provenance?.isComplete == false)
-        // What is there is the same.
+        // The part that was read is the same.
         if name != "jpeg-progressive.jpg" { #expect(part[0, 0] == whole[0, 0]) }
         #expect(part != whole)
         #expect(throws: ImageError.truncated(.jpeg)) { try decoder.decode(data.prefix(data.count * 3 / 4)) }
     }
 
-    @Test(
-        "the pixel limit counts what is allocated: a large baseline JPEG gives a thumbnail, a progressive one does not")
-    func scaledLimit() throws {
+    @Test("The pixel limit counts allocated pixels: a large baseline JPEG can be scaled, a progressive one cannot")
+    func pixelLimitCountsAllocatedPixels() throws {
         let jpeg = try Fixture.data("jpeg-scaled.jpg")
         let small = ImageDecoder(pixelLimit: 12 * 9)
         let thumbnail = PixelSize(width: 12, height: 9)
@@ -130,7 +128,7 @@ struct CodecTests {
         #expect(
             try DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9)).process(.data(jpeg), decoder: small)
                 .width == 9)
-        // All of its coefficients are in memory, whatever the scale.
+        // A progressive JPEG needs all its coefficients in memory at any scale.
         let progressive = try Fixture.data("jpeg-progressive.jpg")
         #expect(throws: ImageError.self) {
             try ImageDecoder(pixelLimit: 400).decode(progressive, covering: PixelSize(width: 4, height: 3))

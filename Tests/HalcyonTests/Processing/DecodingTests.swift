@@ -10,8 +10,8 @@ import Testing
 struct DecodingTests {
     let decoder = ImageDecoder()
 
-    @Test("row 47: every kind of JPEG, PNG, WebP and GIF, exactly", arguments: try Fixture.encoded())
-    func exact(name: String) throws {
+    @Test("Every kind of JPEG, PNG, WebP and GIF decodes to Pillow's pixels", arguments: try Fixture.encoded())
+    func decodedPixelsEqualPillows(name: String) throws {
         guard name != "jpeg-scaled.jpg" else { return }
         let picture = try decoder.decode(try Fixture.data(name))
         let expected = try Fixture.expected(name)
@@ -22,8 +22,8 @@ struct DecodingTests {
         #expect(picture.provenance?.format.fileExtension == (name as NSString).pathExtension)
     }
 
-    @Test("row 47: JPEG decoded at 1/2, 1/4 and 1/8 inside the transform, exactly", arguments: [2, 4, 8])
-    func scaledJPEG(denominator: Int) throws {
+    @Test("JPEG decoded at 1/2, 1/4 and 1/8 has the expected pixels", arguments: [2, 4, 8])
+    func scaledJPEGEqualsPillows(denominator: Int) throws {
         let expected = try Fixture.expected("jpeg-scaled-\(denominator).pam")
         let wanted = PixelSize(width: 90 / denominator, height: 70 / denominator)
         let picture = try decoder.decode(try Fixture.data("jpeg-scaled.jpg"), covering: wanted)
@@ -31,8 +31,8 @@ struct DecodingTests {
         #expect(picture.provenance?.isUnaltered == false)
     }
 
-    @Test("row 48: what is decoded to cover a size covers it, turned or not, and is no larger than needed")
-    func covering() throws {
+    @Test("Decoding for a size covers it, also if rotated, and is no larger than needed")
+    func decodedSizeCoversWantedSize() throws {
         let jpeg = try Fixture.data("jpeg-scaled.jpg")
         for width in 1...90 {
             let eighths = (width * 8 + 89) / 90
@@ -54,8 +54,8 @@ struct DecodingTests {
         }
     }
 
-    @Test("row 47: a WebP scaled while it is decoded has every part in its place, and its colours exactly")
-    func scaledWebP() throws {
+    @Test("A WebP scaled during decoding keeps its parts in place and its colours exact")
+    func scaledWebPKeepsPlacesAndColors() throws {
         let data = try Fixture.data("webp-quarters.webp")
         let whole = try Fixture.expected("webp-quarters")
         let picture = try decoder.decode(data, covering: PixelSize(width: 16, height: 12))
@@ -67,8 +67,8 @@ struct DecodingTests {
         #expect(!picture.isOpaque)
     }
 
-    @Test("the header alone tells format, shown size, turn and alpha")
-    func information() throws {
+    @Test("The header alone gives format, shown size, orientation and alpha")
+    func headerGivesFormatSizeAndAlpha() throws {
         let jpeg = try Fixture.data("jpeg-orientation-6.jpg")
         let expected = ImageInformation(
             format: .jpeg, size: PixelSize(width: 7, height: 13), orientation: .right, declaresAlpha: false)
@@ -80,8 +80,8 @@ struct DecodingTests {
         #expect(try !decoder.information(of: try Fixture.data("webp-lossy.webp")).declaresAlpha)
     }
 
-    @Test("data that does not begin at index 0 is read from its own beginning")
-    func slices() throws {
+    @Test("A slice of data is read from its own start index")
+    func dataSliceIsReadFromItsStart() throws {
         let data = Data([1, 2, 3]) + (try Fixture.data("png-rgba.png"))
         #expect(try decoder.decode(data.dropFirst(3)) == (try Fixture.expected("png-rgba")))
         #expect(ImageFormat(of: data) == nil)

@@ -10,10 +10,8 @@ import Testing
 struct EncodingTests {
     let decoder = ImageDecoder()
 
-    @Test(
-        "row 47: PNG and lossless WebP give back every pixel, with and without alpha",
-        arguments: ["png-rgba", "png-rgb"])
-    func lossless(name: String) throws {
+    @Test("PNG and lossless WebP keep every pixel, with and without alpha", arguments: ["png-rgba", "png-rgb"])
+    func losslessFormatsKeepEveryPixel(name: String) throws {
         let picture = try Fixture.expected(name)
         for encoder in [ImageEncoder.png(), .png(compression: 0), .webpLossless] {
             let data = try encoder.encode(picture)
@@ -25,8 +23,8 @@ struct EncodingTests {
         }
     }
 
-    @Test("row 47: JPEG and WebP come close, the closer the higher their quality")
-    func lossy() throws {
+    @Test("JPEG and WebP have a smaller error at a higher quality")
+    func higherQualityHasSmallerError() throws {
         let picture = try Fixture.expected("jpeg-scaled-2")
         func error(_ encoder: ImageEncoder) throws -> Double {
             let back = try decoder.decode(try encoder.encode(picture))
@@ -44,14 +42,14 @@ struct EncodingTests {
         #expect(try error(.webp(quality: 98)) < 500)
     }
 
-    @Test("a JPEG of one colour is that colour")
-    func plain() throws {
+    @Test("A JPEG of one colour keeps that colour")
+    func plainJPEGKeepsItsColor() throws {
         let picture = try #require(Bitmap(width: 20, height: 10, color: PixelColor(red: 90, green: 90, blue: 90)))
         #expect(try decoder.decode(try ImageEncoder.jpeg(quality: 100).encode(picture)) == picture)
     }
 
-    @Test("what is transparent is on the background in a JPEG")
-    func background() throws {
+    @Test("A JPEG blends transparent pixels with its background")
+    func jpegBlendsTransparencyWithBackground() throws {
         let picture = try #require(
             Bitmap(width: 16, height: 16, color: PixelColor(red: 0, green: 0, blue: 0, alpha: 51)))
         let white = try decoder.decode(try ImageEncoder.jpeg(quality: 100).encode(picture))
@@ -60,15 +58,15 @@ struct EncodingTests {
         #expect(black[8, 8] == .black)
     }
 
-    @Test("lossy WebP keeps alpha exactly")
-    func alpha() throws {
+    @Test("Lossy WebP keeps alpha exactly")
+    func lossyWebPKeepsAlpha() throws {
         let picture = try Fixture.expected("png-rgba")
         let back = try decoder.decode(try ImageEncoder.webp(quality: 40).encode(picture))
         for at in stride(from: 3, to: picture.pixels.count, by: 4) { #expect(back.pixels[at] == picture.pixels[at]) }
     }
 
-    @Test("parameters out of range and sides beyond the format are one sentence")
-    func refusals() throws {
+    @Test("Parameters out of range and sides over the format's limit are refused")
+    func invalidParametersAndSizesAreRefused() throws {
         let picture = try #require(Bitmap(width: 16_384, height: 1, color: .white))
         #expect(throws: ImageError.cannotEncode(.webp, reason: "it has 16384x1 pixels, and a side at most 16383")) {
             try ImageEncoder.webpLossless.encode(picture)
@@ -85,8 +83,8 @@ struct EncodingTests {
         }
     }
 
-    @Test("a bitmap is of exactly as many bytes as it has pixels")
-    func bitmaps() throws {
+    @Test("A bitmap is created only with four bytes for each pixel")
+    func bitmapNeedsFourBytesPerPixel() throws {
         #expect(Bitmap(width: 2, height: 2, pixels: [UInt8](repeating: 0, count: 15)) == nil)
         #expect(Bitmap(width: 0, height: 2, pixels: []) == nil)
         #expect(Bitmap(width: Int.max, height: 2, pixels: []) == nil)

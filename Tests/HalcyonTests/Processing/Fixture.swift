@@ -11,7 +11,7 @@ enum Fixture {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Fixtures")
 
-    /// A file as it is.
+    /// The bytes of a file.
     static func data(_ name: String) throws -> Data {
         try Data(contentsOf: folder.appendingPathComponent(name))
     }
@@ -22,7 +22,8 @@ enum Fixture {
             .filter { ["jpg", "png", "webp", "gif"].contains(($0 as NSString).pathExtension) }.sorted()
     }
 
-    /// The animations that `make_animations.py` made, with the plays and, for each frame, the milliseconds and the digest of its pixels
+    /// The animations that `make_animations.py` made, with the plays and, for each frame, the milliseconds and the
+    /// digest of its pixels
     /// that Pillow or the format's definition gives.
     static func animations() throws -> [String: (plays: Int?, frames: [(milliseconds: Double, digest: String)])] {
         var all: [String: (plays: Int?, frames: [(milliseconds: Double, digest: String)])] = [:]
@@ -37,7 +38,7 @@ enum Fixture {
         return all
     }
 
-    /// What fuzzing found, by name: files that were once decoded to something else than a picture or an error.
+    /// The names of the files that fuzzing found: an earlier version decoded them to neither a picture nor an error.
     static func failures() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("failures").path).sorted()
     }
@@ -57,7 +58,8 @@ enum Fixture {
 }
 
 extension Bitmap {
-    /// The largest difference of a channel to another picture; `nil` if the sizes differ. Colours where both are fully transparent
+    /// The largest difference of a channel to another picture; `nil` if the sizes differ. Colours where both are
+    /// fully transparent
     /// do not count when `visibly`.
     func difference(to other: Bitmap, visibly: Bool = false) -> Int? {
         guard size == other.size else { return nil }

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-/// A processor, what it is given, the fixture that says what comes out, and how far a channel may be from that.
+/// A processor, its source file, the fixture with the expected pixels, and the tolerated difference of a channel.
 struct PixelCase: CustomTestStringConvertible, Sendable {
     var expected: String
     var source: String
@@ -98,7 +98,7 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-@Suite("Processors give the pixels that Pillow gives, or their definition", .timeLimit(.minutes(20)))
+@Suite("Processors give Pillow's pixels, or those of their definition", .timeLimit(.minutes(20)))
 struct ProcessorPixelTests {
     func check(_ pixelCase: PixelCase) throws {
         let data = try Fixture.data(pixelCase.source)
@@ -111,15 +111,19 @@ struct ProcessorPixelTests {
         #expect(picture.provenance == Bitmap.Provenance(format: .png, isUnaltered: false))
     }
 
-    @Test("row 48: resizing with every filter, up and down, with and without alpha", arguments: PixelCase.scaling)
-    func scaling(pixelCase: PixelCase) throws { try check(pixelCase) }
+    @Test(
+        "Resizing with every filter, up and down, with and without alpha, gives the expected pixels",
+        arguments: PixelCase.scaling)
+    func resizedPixelsEqualExpected(pixelCase: PixelCase) throws { try check(pixelCase) }
 
-    @Test("row 48: blur, beside Pillow's and the exact Gaussian", arguments: PixelCase.blurring)
-    func blurring(pixelCase: PixelCase) throws { try check(pixelCase) }
+    @Test("Blurring gives Pillow's pixels and those of the exact Gaussian", arguments: PixelCase.blurring)
+    func blurredPixelsEqualExpected(pixelCase: PixelCase) throws { try check(pixelCase) }
 
-    @Test("row 48: round corners, borders and cropping", arguments: PixelCase.shapes)
-    func shapes(pixelCase: PixelCase) throws { try check(pixelCase) }
+    @Test("Round corners, borders and cropping give the expected pixels", arguments: PixelCase.shapes)
+    func shapedPixelsEqualExpected(pixelCase: PixelCase) throws { try check(pixelCase) }
 
-    @Test("row 48: tint, overlay, colour controls, black-white and blending", arguments: PixelCase.colors)
-    func colors(pixelCase: PixelCase) throws { try check(pixelCase) }
+    @Test(
+        "Tint, overlay, colour controls, black-white and blending give the expected pixels", arguments: PixelCase.colors
+    )
+    func colorChangesEqualExpected(pixelCase: PixelCase) throws { try check(pixelCase) }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Processors and how they compose", .timeLimit(.minutes(20)))
+@Suite("Processors and their composition", .timeLimit(.minutes(20)))
 struct ProcessorTests {
     let decoder = ImageDecoder()
 
@@ -35,8 +35,8 @@ struct ProcessorTests {
         ]
     }()
 
-    @Test("row 48: whatever differs in one parameter has an identifier of its own")
-    func identifiers() {
+    @Test("Processors that differ in one parameter have different identifiers")
+    func identifierDiffersWithEveryParameter() {
         #expect(Set(Self.all.map(\.identifier)).count == Self.all.count)
         #expect(Self.all.allSatisfy { !$0.identifier.isEmpty && !$0.identifier.contains("|>") })
         #expect(
@@ -44,8 +44,8 @@ struct ProcessorTests {
                 == "halcyon.resize(1x2,none,bicubic)")
     }
 
-    @Test("row 48: processors compose in order, and so do their identifiers")
-    func chains() throws {
+    @Test("Processors and their identifiers compose in order")
+    func processorsComposeInOrder() throws {
         let crop = CroppingImageProcessor(size: PixelSize(width: 20, height: 10), anchor: .topLeft)
         let resize = ResizingImageProcessor(size: PixelSize(width: 8, height: 8))
         let tint = TintImageProcessor(color: PixelColor(red: 9, green: 9, blue: 9, alpha: 99))
@@ -64,8 +64,8 @@ struct ProcessorTests {
         #expect(try (resize |> crop |> tint).process(.image(picture), decoder: decoder) != byHand)
     }
 
-    @Test("row 48: downsampling keeps proportions, enlarges nothing, and decodes no more than it needs")
-    func downsampling() throws {
+    @Test("Downsampling keeps proportions, never enlarges, and decodes no more than it needs")
+    func downsamplingKeepsProportions() throws {
         let jpeg = try Fixture.data("jpeg-scaled.jpg")
         for (wanted, expected) in [
             (PixelSize(width: 20, height: 20), PixelSize(width: 20, height: 16)),
@@ -79,7 +79,7 @@ struct ProcessorTests {
             let whole = try decoder.decode(jpeg)
             #expect(try processor.process(.image(whole), decoder: decoder).size == expected)
         }
-        // Just what the codec gives: no resampling behind it.
+        // The codec's own output, without resampling.
         let half = DownsamplingImageProcessor(size: PixelSize(width: 45, height: 35))
         #expect(try half.process(.data(jpeg), decoder: decoder) == (try Fixture.expected("jpeg-scaled-2")))
         let turned = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 100))
@@ -87,8 +87,8 @@ struct ProcessorTests {
         #expect(try turned.process(.data(data), decoder: decoder).size == PixelSize(width: 4, height: 7))
     }
 
-    @Test("row 48: resizing stretches, fits or fills")
-    func contentModes() throws {
+    @Test("Resizing stretches, fits or fills")
+    func resizingStretchesFitsOrFills() throws {
         let picture = try Fixture.expected("png-rgb")
         let sizes = try ContentMode.allCases.map { mode in
             try ResizingImageProcessor(size: PixelSize(width: 74, height: 29), mode: mode).process(picture).size
@@ -99,8 +99,8 @@ struct ProcessorTests {
             ])
     }
 
-    @Test("row 48: a crop is a part of the picture, wherever its anchor is")
-    func crops() throws {
+    @Test("A crop at any anchor is that part of the picture")
+    func cropIsPartOfPicture() throws {
         let picture = try Fixture.expected("png-rgba")
         let size = PixelSize(width: 5, height: 4)
         for (anchor, x, y) in [
@@ -117,8 +117,8 @@ struct ProcessorTests {
         #expect(tall.size == PixelSize(width: 3, height: 29))
     }
 
-    @Test("row 48: only the corners asked for are round; half of the side makes a circle")
-    func corners() throws {
+    @Test("Only the stated corners are round; a radius of half the side makes a circle")
+    func onlyStatedCornersAreRound() throws {
         let white = try #require(Bitmap(width: 20, height: 20, color: .white))
         let one = try RoundCornerImageProcessor(radii: CornerRadii(bottomLeft: .pixels(8))).process(white)
         #expect(one[0, 19] == .clear)
@@ -129,13 +129,13 @@ struct ProcessorTests {
             $0 + Double(circle.pixels[$1]) / 255
         }
         #expect(abs(covered - .pi * 100) < 0.1)
-        // Radii that do not fit are made smaller alike.
+        // Radii that do not fit are reduced by the same factor.
         #expect(try RoundCornerImageProcessor(radius: .pixels(500)).process(white) == circle)
         #expect(try RoundCornerImageProcessor(radius: .none).process(white) == white)
     }
 
-    @Test("row 48: one pixel is processed by everything; blur and tint keep a plain picture plain")
-    func onePixel() throws {
+    @Test("Every processor handles one pixel; blurring and resampling keep a plain picture plain")
+    func everyProcessorHandlesOnePixel() throws {
         let grey = PixelColor(red: 90, green: 90, blue: 90)
         let pixel = try #require(Bitmap(width: 1, height: 1, color: grey))
         for processor in Self.all { #expect(try processor.process(.image(pixel), decoder: decoder).pixels.count >= 4) }
@@ -147,8 +147,8 @@ struct ProcessorTests {
         }
     }
 
-    @Test("colours that are not seen do not bleed into those that are")
-    func bleeding() throws {
+    @Test("Colours of transparent pixels do not bleed into visible ones")
+    func transparentColorsDoNotBleed() throws {
         var pixels: [UInt8] = []
         for x in 0..<16 { pixels += x < 8 ? [255, 0, 0, 0] : [0, 0, 255, 255] }
         let picture = try #require(Bitmap(width: 16, height: 1, pixels: pixels))
@@ -161,8 +161,8 @@ struct ProcessorTests {
         }
     }
 
-    @Test("parameters that mean nothing are one sentence, and nothing is made")
-    func refusals() throws {
+    @Test("Invalid processor parameters are refused with a sentence")
+    func invalidProcessorParametersAreRefused() throws {
         let picture = try #require(Bitmap(width: 4, height: 4, color: .white))
         let nothing = PixelSize(width: 0, height: 9)
         let huge = PixelSize(width: 1 << 20, height: 1 << 20)

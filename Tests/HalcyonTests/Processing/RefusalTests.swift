@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Files that are refused", .timeLimit(.minutes(20)))
+@Suite("Decoding refuses damaged, truncated and oversized files", .timeLimit(.minutes(20)))
 struct RefusalTests {
     let decoder = ImageDecoder()
     let strict: ImageDecoder = {
@@ -15,8 +15,8 @@ struct RefusalTests {
         return ImageDecoder(options: options)
     }()
 
-    @Test("row 47: a file cut off anywhere is recognised as truncated", arguments: try Fixture.encoded())
-    func truncated(name: String) throws {
+    @Test("A file truncated anywhere is reported as truncated", arguments: try Fixture.encoded())
+    func truncatedFileIsRecognized(name: String) throws {
         let data = try Fixture.data(name)
         let whole = try #require(ImageFormat(of: data))
         let cuts = Set(stride(from: 12, to: data.count, by: max(1, data.count / 60))).union(
@@ -31,8 +31,8 @@ struct RefusalTests {
         for cut in 0..<3 { #expect(throws: ImageError.unknownFormat) { try decoder.decode(data.prefix(cut)) } }
     }
 
-    @Test("row 47: a file cut off anywhere is refused when it is decoded smaller, too")
-    func truncatedScaled() throws {
+    @Test("A truncated file is refused when it is decoded at a smaller size, too")
+    func truncatedFileIsRefusedWhenScaled() throws {
         for name in ["jpeg-scaled.jpg", "jpeg-progressive.jpg", "webp-lossy.webp"] {
             let data = try Fixture.data(name)
             for cut in stride(from: data.count - 1, to: 40, by: -37) {
@@ -43,8 +43,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("a JPEG whose middle is missing is damaged, although it ends as it should")
-    func middleMissing() throws {
+    @Test("A JPEG without its middle is reported as damaged, although its end is present")
+    func jpegWithoutItsMiddleIsDamaged() throws {
         var data = try Fixture.data("jpeg-scaled.jpg")
         data.removeSubrange(data.count - 1_500..<data.count - 300)
         let error = #expect(throws: ImageError.self) { try decoder.decode(data) }
@@ -54,20 +54,20 @@ struct RefusalTests {
         }
     }
 
-    @Test("bytes behind the end and between segments are passed over")
-    func extraBytes() throws {
+    @Test("Bytes after the end and between segments are skipped")
+    func extraBytesAreSkipped() throws {
         for name in ["jpeg-420.jpg", "png-rgba.png", "webp-lossless.webp", "gif-plain.gif"] {
             let picture = try decoder.decode(try Fixture.data(name) + Data(repeating: 7, count: 99))
             #expect(picture.difference(to: try Fixture.expected(name)) == 0)
         }
         var data = try Fixture.data("jpeg-420.jpg")
-        // Behind the first segment.
+        // After the first segment.
         data.insert(contentsOf: [0x11, 0x22], at: 20)
         #expect(try decoder.decode(data).difference(to: try Fixture.expected("jpeg-420")) == 0)
     }
 
-    @Test("row 47: the pixel limit is held before memory is taken")
-    func bombs() throws {
+    @Test("The pixel limit is checked on the header, before memory is allocated")
+    func pixelLimitIsCheckedBeforeAllocation() throws {
         var png = try Fixture.data("png-rgba.png")
         png.replaceSubrange(16..<24, with: [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF])
         let largest = PixelSize(width: Int(Int32.max), height: Int(Int32.max))
@@ -98,9 +98,8 @@ struct RefusalTests {
         #expect(throws: ImageError.tooManyPixels(canvas, limit: 100_000_000)) { try decoder.decode(webp) }
     }
 
-    @Test(
-        "row 47: a JPEG of more than a hundred scans is refused, since each costs as much as the picture")
-    func scans() throws {
+    @Test("A JPEG of more than a hundred scans is refused")
+    func jpegWithTooManyScansIsRefused() throws {
         let data = try Fixture.data("jpeg-progressive.jpg")
         var starts: [Int] = []
         var at = data.startIndex
@@ -116,29 +115,30 @@ struct RefusalTests {
         let refusal = ImageError.damaged(.jpeg, reason: "it has more than 100 scans")
         #expect(throws: refusal) { try decoder.decode(repeated(101 - starts.count)) }
         let atLimit = #expect(throws: ImageError.self) { try decoder.decode(repeated(100 - starts.count)) }
-        // libjpeg finds that the scans do not refine what they should.
+        // libjpeg reports that the scans do not refine the expected bits.
         #expect(atLimit != refusal)
     }
 
-    @Test("row 47: as many pixels as the limit are decoded, one more are not", arguments: try Fixture.encoded())
-    func limit(name: String) throws {
+    @Test("As many pixels as the limit are decoded; one more is refused", arguments: try Fixture.encoded())
+    func pixelLimitIsInclusive(name: String) throws {
         let data = try Fixture.data(name)
         let count = try decoder.information(of: data).size.pixelCount
         #expect(try ImageDecoder(pixelLimit: count).decode(data).size.pixelCount == count)
         #expect(throws: ImageError.self) { try ImageDecoder(pixelLimit: count - 1).decode(data) }
     }
 
-    @Test("what fuzzing found is refused", arguments: try Fixture.failures())
-    func failures(name: String) throws {
+    @Test("Files found by fuzzing are refused", arguments: try Fixture.failures())
+    func filesFoundByFuzzingAreRefused(name: String) throws {
         let data = try Fixture.data("failures/\(name)")
         #expect(throws: ImageError.self) { try decoder.decode(data) }
         #expect(throws: ImageError.self) { try decoder.decode(data, covering: PixelSize(width: 3, height: 3)) }
     }
 
-    @Test("row 47: an error of libjpeg's behind a warning is an error, and no memory is shown that nobody wrote")
-    func errorAfterWarning() throws {
+    @Test("An error of libjpeg after a warning is reported as an error")
+    func libjpegErrorAfterWarningIsReported() throws {
         var data = try Fixture.data("jpeg-progressive.jpg")
-        // Too many bytes behind the first segment are passed over; a second start before the last scan is not.
+        // Extra bytes after the first segment are skipped with a warning; a second SOI before the last scan is an
+        // error.
         let last = try #require(data.range(of: Data([0xFF, 0xDA]), options: .backwards)).lowerBound
         data.insert(contentsOf: [0xFF, 0xD8], at: last)
         data.insert(contentsOf: [0x11, 0x22], at: 20)
@@ -146,10 +146,8 @@ struct RefusalTests {
         #expect(throws: error) { try decoder.decode(data) }
     }
 
-    @Test(
-        "bytes changed at random give a picture of the size that the header says, or an error",
-        arguments: try Fixture.encoded())
-    func mutated(name: String) throws {
+    @Test("Random byte changes give a picture of the header's size, or an error", arguments: try Fixture.encoded())
+    func randomChangesGivePictureOrError(name: String) throws {
         let data = try Fixture.data(name)
         let small = ImageDecoder(pixelLimit: 100_000)
         var state: UInt64 = 88_172_645_463_325_252
@@ -170,8 +168,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("each error is one sentence that says what would be accepted")
-    func sentences() {
+    @Test("Each error is one sentence that states what would be accepted")
+    func errorsStateWhatIsAccepted() {
         #expect(
             "\(ImageError.unknownFormat)"
                 == "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in.")

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
-@Suite("Pictures kept by the cache", .timeLimit(.minutes(20)))
+@Suite("Serializing pictures for the cache", .timeLimit(.minutes(20)))
 struct SerializerTests {
     let decoder = ImageDecoder()
 
@@ -17,7 +17,7 @@ struct SerializerTests {
         return ImageCache(disk: disk, serializer: serializer, triggers: [])
     }
 
-    /// Decodes in turns of a limiter, when the test lets it.
+    /// A serializer that decodes in turns of a limiter and waits at a gate.
     struct GatedSerializer: CacheSerializer {
         let limiter = DecodeLimiter(limit: 2)
         let gate = DispatchSemaphore(value: 0)
@@ -30,8 +30,8 @@ struct SerializerTests {
         }
     }
 
-    @Test("look-ups of a cache decode in turns on the serializer's queue, and closing waits for their completions")
-    func turns() async throws {
+    @Test("Look-ups decode on the serializer's queue, and closing the cache waits for their completions")
+    func cacheDecodesOnSerializerQueue() async throws {
         let (folder, serializer) = (try TemporaryFolder(), GatedSerializer())
         let disk = DiskStorageConfig(name: "turns", directory: URL(fileURLWithPath: folder.path))
         let cache = ImageCache<Data>(disk: disk, serializer: serializer, triggers: [])
@@ -57,8 +57,8 @@ struct SerializerTests {
         #expect(serializer.limiter.load.waiting == 0)
     }
 
-    @Test("pictures that a cache has read are decoded in turns of the shared limiter")
-    func sharedTurns() async throws {
+    @Test("The default serializers of pictures decode on the shared limiter")
+    func defaultSerializersUseSharedLimiter() async throws {
         for queue in [BitmapSerializer().decodingQueue, TransformingSerializer<Bitmap>().decodingQueue] {
             let queue = try #require(queue)
             #expect(try await queue.result { DecodeLimiter.shared.load.running } > 0)
@@ -67,12 +67,12 @@ struct SerializerTests {
     }
 
     @Test(
-        "row 49: by default a picture is kept in the format that it came in",
+        "By default a picture is stored in the format of its file",
         arguments: [
             ("jpeg-420.jpg", ImageFormat.jpeg), ("png-rgba.png", .png), ("webp-lossy-alpha.webp", .webp),
             ("gif-plain.gif", .png),
         ])
-    func asOriginal(name: String, format: ImageFormat) throws {
+    func pictureKeepsItsFormatByDefault(name: String, format: ImageFormat) throws {
         let picture = try decoder.decode(try Fixture.data(name))
         let serializer = BitmapSerializer()
         let data = try #require(serializer.data(with: picture, original: nil))
@@ -83,8 +83,8 @@ struct SerializerTests {
         #expect(try Bitmap.fromData(try picture.toData()).size == picture.size)
     }
 
-    @Test("row 49: a format can be asked for; of no known one PNG is written")
-    func byFormat() throws {
+    @Test("A serializer writes its stated format, and PNG if no format is known")
+    func serializerWritesStatedFormat() throws {
         let picture = try Fixture.expected("png-rgba")
         for (serializer, format) in [
             (BitmapSerializer.jpeg(), ImageFormat.jpeg), (.png, .png), (.webp(), .webp), (BitmapSerializer(), .png),
@@ -96,8 +96,8 @@ struct SerializerTests {
         #expect(ImageFormat(of: try #require(BitmapSerializer().data(with: picture, original: original))) == .webp)
     }
 
-    @Test("row 49: what a processor made transparent is not kept as JPEG")
-    func transparency() throws {
+    @Test("A JPEG that became transparent in a processor is stored as PNG")
+    func transparentPictureIsNotStoredAsJPEG() throws {
         let picture = try decoder.decode(try Fixture.data("jpeg-420.jpg"))
         let round = try RoundCornerImageProcessor(radius: .pixels(5)).process(picture)
         let data = try #require(BitmapSerializer().data(with: round, original: nil))
@@ -105,8 +105,8 @@ struct SerializerTests {
         #expect(BitmapSerializer().value(with: data) == round)
     }
 
-    @Test("row 49: original bytes by default, but never for a picture that does not show them any more")
-    func original() throws {
+    @Test("Original bytes are stored by default, but not for an altered picture")
+    func originalBytesServeUnalteredPicturesOnly() throws {
         let data = try Fixture.data("jpeg-scaled.jpg")
         let picture = try decoder.decode(data)
         let preferring = BitmapSerializer()
@@ -125,13 +125,13 @@ struct SerializerTests {
             #expect(ImageFormat(of: kept) == .jpeg)
             #expect(preferring.value(with: kept)?.size == changed.size)
         }
-        // Turned by EXIF is still what the file shows.
+        // A picture rotated by EXIF is unaltered: the file shows it like this.
         let turned = try Fixture.data("jpeg-orientation-6.jpg")
         #expect(preferring.data(with: try decoder.decode(turned), original: turned) == turned)
     }
 
-    @Test("row 47: bytes that are cut off are no value of the cache")
-    func truncated() throws {
+    @Test("Truncated bytes are no value of the cache, and an incomplete picture is not stored")
+    func truncatedPictureIsNotStored() throws {
         for name in ["jpeg-420.jpg", "png-rgba.png", "webp-lossy.webp", "gif-plain.gif"] {
             let data = try Fixture.data(name)
             #expect(BitmapSerializer().value(with: data) != nil)
@@ -149,8 +149,8 @@ struct SerializerTests {
         #expect(strict.value(with: try Fixture.data("png-rgba.png")) == nil)
     }
 
-    @Test("row 49: with the original kept, a second processor needs no download; each variant is an entry of its own")
-    func cachedOriginal() async throws {
+    @Test("A cached original serves a second processor, and each variant is an entry")
+    func originalAndVariantAreSeparateEntries() async throws {
         let folder = try TemporaryFolder()
         let cache = cache(folder, BitmapSerializer(prefersOriginal: true))
         let data = try Fixture.data("jpeg-scaled.jpg")
@@ -177,8 +177,8 @@ struct SerializerTests {
         #expect(!cache.isCached(forKey: "a", processorIdentifier: round.identifier))
     }
 
-    @Test("a cache of pictures counts their bytes")
-    func cost() async throws {
+    @Test("A cache of pictures counts four bytes for each pixel")
+    func cacheCountsPictureBytes() async throws {
         let folder = try TemporaryFolder()
         let cache = cache(folder, BitmapSerializer())
         await cache.store(try Fixture.expected("png-rgba"), forKey: "a")

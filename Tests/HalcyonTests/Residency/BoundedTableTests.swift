@@ -3,10 +3,10 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Tables that callers could make grow are bounded", .timeLimit(.minutes(20)))
+@Suite("Tables that callers can grow are bounded", .timeLimit(.minutes(20)))
 struct BoundedTableTests {
-    @Test("A user beyond the bound is no user; those before keep their numbers")
-    func users() {
+    @Test("A user beyond the bound has no number; earlier users keep theirs")
+    func userBeyondBoundHasNoNumber() {
         let users = UserNumbers()
         #expect((0..<UserNumbers.most).allSatisfy { users.number(of: "u\($0)") == UInt32($0) })
         #expect(UserNumbers.most == 65_536)
@@ -15,8 +15,8 @@ struct BoundedTableTests {
         #expect(users.number(of: "u65535") == 65_535 && users.number(of: "u0") == 0)
     }
 
-    @Test("A storage serves users beyond the bound, as nobody, and those before as themselves")
-    func usersOfStorage() {
+    @Test("Users beyond the bound are served without a user number")
+    func usersBeyondBoundAreServedWithoutNumber() {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 10), policy: RecordingPolicy.self, seed: 4_001)
         memory.store(value: Blob(), forKey: "a")
         for number in 0..<UserNumbers.most {
@@ -31,8 +31,8 @@ struct BoundedTableTests {
         #expect(last == [7, .max, 7, .max, 65_535])
     }
 
-    @Test("Lists of categories are forgotten at the bound and get the same set again; duplicates count once")
-    func lists() {
+    @Test("Lists of categories are dropped at the bound and get the same set again")
+    func categoryListsAreBounded() {
         var table = CategoryInterner()
         let names = (0..<100).map { "c\($0)" }
         for (step, name) in names.enumerated() { #expect(table.set(of: [name]) == (UInt32(step + 1), true)) }
@@ -51,13 +51,13 @@ struct BoundedTableTests {
         #expect(table.knownSet(of: ["c0"]) == 1 && table.knownSet(of: []) == 0)
     }
 
-    @Test("More than 65,535 categories may have rules that set them apart")
-    func rules() {
+    @Test("More than 65,535 categories may have rules")
+    func manyCategoriesMayHaveRules() {
         let count = 66_000
         var rules: [String: CategoryRule] = [:]
         for number in 0..<count { rules["c\(number)"] = CategoryRule(countLimit: 1) }
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 100, rules: rules))
-        // The partitions are made in the order of the names.
+        // The partitions are created in the order of the names.
         let last = ["c65999", "c9", "c9999"]
         for category in last {
             let context = AccessContext(categories: [category])
@@ -72,8 +72,8 @@ struct BoundedTableTests {
         #expect(memory.count == 3)
     }
 
-    @Test("Limits of a rule below zero are limits of nothing, and no trap")
-    func negativeLimits() {
+    @Test("Negative limits of a rule admit nothing and do not trap")
+    func negativeRuleLimitsAdmitNothing() {
         let rules = [
             "none": CategoryRule(countLimit: .min), "free": CategoryRule(costLimit: .min),
             "some": CategoryRule(priority: 1),

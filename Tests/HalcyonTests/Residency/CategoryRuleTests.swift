@@ -25,8 +25,8 @@ struct CategoryRuleTests {
         }
     }
 
-    @Test("row 53: a category has an expiration of its own; what is said at the store goes before it")
-    func expiration() throws {
+    @Test("A category has its own expiration, which a store's expiration overrides")
+    func categoryExpirationIsOverriddenByStore() throws {
         let memory = try storage(["news": CategoryRule(expiration: .seconds(5))])
         store(memory, "a", category: "news")
         store(memory, "b", category: nil)
@@ -38,8 +38,8 @@ struct CategoryRuleTests {
         #expect(["a", "b", "c"].filter { memory.isCached(forKey: $0) } == ["b"])
     }
 
-    @Test("row 53: a quota of cost, and one of the count, evict within the category by its policy")
-    func quotas() throws {
+    @Test("Quotas of cost and count evict within the category")
+    func quotasEvictWithinCategory() throws {
         let memory = try storage(["thumbs": CategoryRule(costLimit: 4), "faces": CategoryRule(countLimit: 2)])
         store(memory, "t1", "t2", category: "thumbs", cost: 2)
         store(memory, "x", category: nil)
@@ -54,8 +54,8 @@ struct CategoryRuleTests {
         #expect(memory.use(category: "thumbs").count == 2)
     }
 
-    @Test("row 53: room is made among the lowest priority first, and never above the newcomer's")
-    func priority() throws {
+    @Test("The lowest priority is evicted first, and never a higher one than the new entry's")
+    func lowestPriorityIsEvictedFirst() throws {
         let memory = try storage(["high": CategoryRule(priority: 1), "low": CategoryRule(priority: -1)], cost: 4)
         store(memory, "l", category: "low")
         store(memory, "n", category: nil)
@@ -70,8 +70,8 @@ struct CategoryRuleTests {
         #expect(memory.totalCost == 4)
     }
 
-    @Test("row 53: nothing from outside displaces a protected category")
-    func protection() throws {
+    @Test("A protected category's entries are evicted only for its own and by trimming")
+    func protectedCategoryIsEvictedOnlyFromWithin() throws {
         let memory = try storage(["avatar": CategoryRule(costLimit: 3, isProtected: true)], cost: 4)
         store(memory, "a1", "a2", "a3", category: "avatar")
         store(memory, "x", "y", "z", category: nil)
@@ -83,8 +83,8 @@ struct CategoryRuleTests {
         #expect(left.keys == ["x", "y", "a1", "z", "a2", "a3"])
     }
 
-    @Test("row 53: rules can change while the storage runs; who falls under another moves")
-    func changing() throws {
+    @Test("Rules can change at run time, and entries move to their new rule")
+    func rulesCanChangeAtRunTime() throws {
         let memory = try storage([:], cost: 10)
         store(memory, "a", "b", "c", category: "k")
         store(memory, "x", category: nil)
@@ -96,8 +96,8 @@ struct CategoryRuleTests {
         #expect(memory.count == 5 && memory.totalCost == 5)
     }
 
-    @Test("row 53: remove, count and size by category, in memory and on disk")
-    func byCategory() async throws {
+    @Test("Categories can be counted, measured and removed in both tiers")
+    func categoriesCanBeCountedAndRemoved() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob(cost: 5), forKey: "a", options: CacheOptions(categories: ["x", "y"]))
@@ -112,8 +112,8 @@ struct CategoryRuleTests {
         #expect(await cache.use(category: "none") == (CategoryUse(), CategoryUse()))
     }
 
-    @Test("row 53: categories and their rules hold on disk after a restart, too")
-    func acrossRestarts() throws {
+    @Test("Categories and their rules apply on disk after a restart")
+    func categoriesAndRulesSurviveRestart() throws {
         let fixture = try DiskFixture()
         var disk: DiskStorage<Data>? = try fixture.open()
         for key in ["a", "b", "c"] {
@@ -129,8 +129,8 @@ struct CategoryRuleTests {
         #expect(try fixture.files() == [:])
     }
 
-    @Test("row 53: under every policy, rules keep quotas, bounds and sums", arguments: PolicyCatalogue.liveNames)
-    func everyPolicy(name: String) throws {
+    @Test("Under every policy rules keep quotas, limits and sums", arguments: PolicyCatalogue.liveNames)
+    func everyPolicyKeepsQuotas(name: String) throws {
         let rules = [
             "c0": CategoryRule(costLimit: 60), "c1": CategoryRule(countLimit: 5, priority: 1),
             "c2": CategoryRule(priority: -1), "c3": CategoryRule(costLimit: 50, isProtected: true),

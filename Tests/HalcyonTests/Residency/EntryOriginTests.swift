@@ -12,8 +12,8 @@ struct EntryOriginTests {
         "%40", "a\u{301}nn",
     ]
 
-    @Test("no two users share a key, with a processor or without, and each key leads back to the shared one")
-    func keys() {
+    @Test("No two users share a private key, and each key gives back the shared one")
+    func usersDoNotSharePrivateKeys() {
         var owners: [String: String] = [:]
         for user in Self.users {
             for identifier in ["", "halcyon.blackwhite", "mail.org", "x@y"] {
@@ -33,8 +33,8 @@ struct EntryOriginTests {
         #expect(EntryOrigin.sharedKey(of: "a\u{1F}anna", user: "ann") == "a\u{1F}anna")
     }
 
-    @Test("forgetting a user leaves the entries of users whose names begin like it, in both tiers")
-    func forgetting() async throws {
+    @Test("Removing a user keeps the entries of users whose names begin alike")
+    func removingUserKeepsSimilarNames() async throws {
         let fixture = try CacheFixture()
         for user in ["ann", "ann@mail.org"] {
             await fixture.cache.store(Blob("a"), forKey: EntryOrigin.privateKey("a", of: user))

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Hash of a key", .timeLimit(.minutes(20)))
 struct KeyHasherTests {
-    @Test("Keys that differ in one digit fill the buckets as evenly as chance would")
-    func evenness() {
+    @Test("Keys that differ in one digit fill the buckets evenly")
+    func similarKeysFillBucketsEvenly() {
         let hasher = KeyHasher()
         let buckets = 1 << 16
         var filled = [Int](repeating: 0, count: buckets)
@@ -18,8 +18,8 @@ struct KeyHasherTests {
         #expect(abs(chiSquared - 65_535) < 6 * 362)
     }
 
-    @Test("Length and each byte count, at every length up to 40")
-    func everyByte() {
+    @Test("Length and each byte change the hash, at every length up to 40")
+    func lengthAndEveryByteChangeHash() {
         let hasher = KeyHasher()
         var seen: Set<UInt32> = []
         var number = 0
@@ -38,5 +38,5 @@ struct KeyHasherTests {
     }
 
     @Test("Two tables hash a key differently")
-    func seeded() { #expect(KeyHasher().hash("a") != KeyHasher().hash("a")) }
+    func tablesHashDifferently() { #expect(KeyHasher().hash("a") != KeyHasher().hash("a")) }
 }

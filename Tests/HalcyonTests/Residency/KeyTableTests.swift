@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Key table", .timeLimit(.minutes(20)))
 struct KeyTableTests {
-    @Test("It numbers, finds and releases as a dictionary would, through 20,000 random steps")
-    func likeADictionary() {
+    @Test("The table numbers, finds and releases like a dictionary in 20,000 random steps")
+    func tableEqualsDictionary() {
         var random = SplitMix64(seed: 3)
         var table = KeyTable()
         var expected: [String: EntryID] = [:]
@@ -31,8 +31,8 @@ struct KeyTableTests {
         }
     }
 
-    @Test("Keys that differ in case, normalisation, NUL or length never meet")
-    func distinct() {
+    @Test("Keys that differ in case, normalization, NUL or length stay distinct")
+    func similarKeysStayDistinct() {
         let keys = ["", "a", "A", "\u{e9}", "e\u{301}", "a\0", "a\0b", "a\0c", String(repeating: "x", count: 1 << 20)]
         var table = KeyTable()
         let numbers = keys.map { table.intern($0) }
@@ -40,8 +40,8 @@ struct KeyTableTests {
         #expect(keys.map { table.number(of: $0) } == numbers)
     }
 
-    @Test("A released number goes to the next new key")
-    func recycled() {
+    @Test("A released number is given to the next new key")
+    func releasedNumberIsReused() {
         var table = KeyTable()
         let first = table.intern("a")
         _ = table.intern("b")

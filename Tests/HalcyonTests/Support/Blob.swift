@@ -13,7 +13,7 @@ struct Blob: CacheCostCalculable, Sendable, Equatable {
 }
 
 extension MemoryStorageConfig {
-    /// Nothing expires and nothing is swept.
+    /// A configuration without expiration and sweeping.
     static func lasting(cost: Int, count: Int = 0, rules: [String: CategoryRule] = [:]) -> Self {
         Self(totalCostLimit: cost, countLimit: count, expiration: .never, cleanInterval: .zero, categoryRules: rules)
     }

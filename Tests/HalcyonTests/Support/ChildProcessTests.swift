@@ -2,10 +2,10 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Children of the tests", .timeLimit(.minutes(20)))
+@Suite("Child processes of the tests", .timeLimit(.minutes(20)))
 struct ChildProcessTests {
-    @Test("a child ends as it ends, gets what it is given and says what it says")
-    func streams() async throws {
+    @Test("A child gets its streams, arguments, folder and environment, and its status is reported")
+    func childGetsStreamsAndReportsStatus() async throws {
         let folder = try TemporaryFolder()
         let said = try folder.file("said", "from a file\n")
         let child = try ChildProcess(
@@ -29,10 +29,10 @@ struct ChildProcessTests {
     }
 
     #if os(Linux)
-        /// From Foundation's `Process` one child of some hundred gets what another thread opened between its look at the descriptors and
-        /// the fork, on a busy machine.
-        @Test("a child holds its three streams and nothing else, whatever other threads open while it starts")
-        func inheritance() async throws {
+        /// With Foundation's `Process`, one of some hundred children on a busy machine inherited a descriptor that
+        /// another thread opened before the fork.
+        @Test("A child inherits only its three streams, whatever other threads open meanwhile")
+        func childInheritsThreeDescriptors() async throws {
             let opener = Thread {
                 var kept: [Int32] = []
                 while !Thread.current.isCancelled {
@@ -50,7 +50,7 @@ struct ChildProcessTests {
             opener.start()
             defer { opener.cancel() }
             for _ in 0..<20 {
-                // The fourth is what it reads the folder by.
+                // The fourth descriptor is the one that reads the folder.
                 let child = try ChildProcess("/bin/ls", ["/proc/self/fd"], output: .pipe, errors: .nothing)
                 #expect(await child.output() == Data("0\n1\n2\n3\n".utf8))
                 #expect(await child.ended() == .exited(0))

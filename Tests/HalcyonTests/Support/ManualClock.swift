@@ -2,7 +2,7 @@ import Halcyon
 import HalcyonTestSupport
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that a test sets and advances.
 final class ManualClock: CacheClock {
     private struct Sleeper {
         let id: Int
@@ -18,7 +18,7 @@ final class ManualClock: CacheClock {
 
     private let state: Mutex<State>
 
-    /// A clock that shows so many seconds since 1970.
+    /// Creates a clock at a time in seconds since 1970.
     init(seconds: Double = 1_000_000) { state = Mutex(State(now: Int64(seconds * 1e6))) }
 
     var now: Int64 { state.withLock { $0.now } }
@@ -52,7 +52,7 @@ final class ManualClock: CacheClock {
         }
     }
 
-    /// Sets the time in microseconds, and wakes whoever waited for it.
+    /// Sets the time in microseconds and wakes the sleepers that are due.
     func set(_ time: Int64) {
         let due = state.withLock { state in
             state.now = time
@@ -63,20 +63,20 @@ final class ManualClock: CacheClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Moves on by seconds.
+    /// Advances the clock by seconds.
     func advance(by seconds: Double) { set(now + Int64(seconds * 1e6)) }
 
-    /// How many sleepers wait.
+    /// The number of sleepers.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Returns when a sleeper waits that wakes in so many microseconds, or sooner.
+    /// Waits until there is a sleeper that wakes within `microseconds`.
     func waitForSleeper(within microseconds: Int64) async {
         await waitUntil {
             state.withLock { state in state.sleepers.contains { $0.wakes <= state.now + microseconds } }
         }
     }
 
-    /// Returns when so many sleepers wait at once.
+    /// Waits until there are `count` sleepers.
     func waitForSleepers(_ count: Int) async {
         await waitUntil { sleeperCount >= count }
     }

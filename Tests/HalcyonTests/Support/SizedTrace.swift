@@ -1,9 +1,9 @@
 import HalcyonTestSupport
 import HalcyonTrace
 
-/// The bundled trace with a size for each object, so that costs differ.
+/// The bundled trace with a size for each object, for variable sizes.
 enum SizedTrace {
-    /// The first requests of it; sizes are 1 to 400, or 1 to 8 times a `unit`, by a hash of the key.
+    /// Loads its first requests. Sizes are 1 to 400, or 1 to 8 times a `unit`, by a hash of the key.
     static func load(_ folder: TemporaryFolder, limit: Int, unit: Int = 1) throws -> Trace {
         let plain = try String(contentsOfFile: BundledTrace.path("shop.csv"), encoding: .utf8)
         var text = ""

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: faults of its disk", .timeLimit(.minutes(20)))
+@Suite("Image cache: disk faults", .timeLimit(.minutes(20)))
 struct CacheFaultTests {
-    /// A log without bounds that lets 50 accesses wait.
+    /// Returns a log without bounds that buffers 50 accesses.
     func log(in folder: String) -> AccessLog {
         var configuration = AccessLog.Configuration()
         configuration.bounds = .none
@@ -17,8 +17,8 @@ struct CacheFaultTests {
         return AccessLog(path: folder + "/access.sqlite", configuration)
     }
 
-    @Test("full for store, index and log: memory serves on, failures are counted and told, service resumes by itself")
-    func full() async throws {
+    @Test("With a full disk memory works, failures are counted and reported, and writing resumes by itself")
+    func fullDiskLeavesMemoryWorking() async throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let log = log(in: small.path)
         let fixture = try CacheFixture(memory: .lasting(cost: 100_000), log: log, on: small)
@@ -62,8 +62,8 @@ struct CacheFaultTests {
         #expect(told == 100)
     }
 
-    @Test("The folder vanishes, or is replaced by a file: memory serves on, the disk again as soon as it can")
-    func vanished() async throws {
+    @Test("With a vanished or replaced folder memory works, and the disk resumes when possible")
+    func vanishedFolderLeavesMemoryWorking() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 100))
         let cache = fixture.cache
         let folder = fixture.folder.path + "/halcyon.cache.test"
@@ -89,8 +89,8 @@ struct CacheFaultTests {
         #expect(try await cache.image(forKey: "b").image == Blob("b", cost: 30))
     }
 
-    @Test("A disk that could not be opened is opened by a look-up, too, once it can be")
-    func openedByLookUp() async throws {
+    @Test("A look-up opens a disk that was unavailable before")
+    func lookUpOpensUnavailableDisk() async throws {
         let before = try CacheFixture()
         await before.cache.store(Blob("a", cost: 5), forKey: "a")
         let folder = before.folder.path + "/halcyon.cache.test"

@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import HalcyonCache
 
-/// An image cache in a folder of its own, under a clock that stands still.
+/// An image cache in a temporary folder with a manual clock.
 struct CacheFixture {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -40,7 +40,7 @@ struct CacheFixture {
     }
 }
 
-/// Writes accesses down, for the test and into a log if there is one.
+/// Records accesses for the test, and in a log if there is one.
 final class Recorder: AccessRecorder {
     private let list = Mutex<[RecordedAccess]>([])
     private let log: AccessLog?
@@ -55,7 +55,7 @@ final class Recorder: AccessRecorder {
     }
 }
 
-/// Serializes blobs as `cost name`, padded to so many bytes as they cost; what is called `unserializable` is not.
+/// Serializes blobs as `cost name`, padded to `cost` bytes; a blob named `unserializable` fails.
 final class BlobSerializer: CacheSerializer {
     private let gate = Mutex<DispatchSemaphore?>(nil)
     private let reading = Atomic<Int>(0)
@@ -66,7 +66,7 @@ final class BlobSerializer: CacheSerializer {
     /// The number of threads that read bytes now.
     var readers: Int { reading.load(ordering: .relaxed) }
 
-    /// From now on reading bytes waits for this.
+    /// Makes each later read wait for a semaphore.
     func wait(for semaphore: DispatchSemaphore?) { gate.withLock { $0 = semaphore } }
 
     func data(with value: Blob, original: Data?) -> Data? {

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Image cache: cleaning and triggers", .timeLimit(.minutes(20)))
 struct CleaningTests {
-    @Test("row 31: expired first, then over size; who went is told, if anybody did, and never by a manual clear")
-    func cleaning() async throws {
+    @Test("Cleaning removes expired values and reports their hashes; a manual clear reports nothing")
+    func cleaningReportsExpiredHashes() async throws {
         let fixture = try CacheFixture { $0.expiration = .seconds(10) }
         let cache = fixture.cache
         let events = cache.events()
@@ -32,13 +32,13 @@ struct CleaningTests {
         #expect(cleaned == [[hash]])
     }
 
-    @Test("row 31: the notification carries the removed hashes")
-    func notification() async throws {
+    @Test("The notification carries the hashes that its cache removed")
+    func notificationCarriesRemovedHashes() async throws {
         let fixture = try CacheFixture { $0.expiration = .seconds(10) }
         await fixture.cache.store(Blob("old", cost: 5), forKey: "notified")
         let hash = try #require(fixture.cache.hash(forKey: "notified"))
         let heard = Mutex<[String]>([])
-        // The object is the cache: what others clean is not heard.
+        // The notification's object is the cache: cleanings of another cache are not received.
         let other = try CacheFixture { $0.expiration = .seconds(10) }
         await other.cache.store(Blob("old", cost: 5), forKey: "another's")
         let token = NotificationCenter.default.addObserver(
@@ -55,8 +55,8 @@ struct CleaningTests {
         #expect(heard.withLock { $0 } == [hash])
     }
 
-    @Test("row 31: what grew behind the cache's back is measured and cut to the limit")
-    func overSize() async throws {
+    @Test("Cleaning measures files that grew outside the cache and evicts to the limit")
+    func cleaningMeasuresGrownFiles() async throws {
         let fixture = try CacheFixture { $0.sizeLimit = 20_000 }
         for key in ["a", "b"] {
             await fixture.cache.store(Blob(key, cost: 5_000), forKey: key)
@@ -68,8 +68,8 @@ struct CleaningTests {
         #expect(storage.totalSize == 16_384)
     }
 
-    @Test("row 32: pressure trims or clears memory, the background cleans the disk")
-    func triggers() async throws {
+    @Test("Memory pressure trims or clears memory; entering the background cleans the disk")
+    func triggersTrimMemoryAndCleanDisk() async throws {
         let trigger = ManualTrigger()
         let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
         let cache = fixture.cache
@@ -88,8 +88,8 @@ struct CleaningTests {
         #expect(try fixture.files() == [])
     }
 
-    @Test("row 32: enterBackground by hand does the same")
-    func background() async throws {
+    @Test("enterBackground clears memory except kept entries and cleans the disk")
+    func enterBackgroundCleansTiers() async throws {
         let fixture = try CacheFixture { $0.expiration = .seconds(10) }
         await fixture.cache.store(Blob(), forKey: "a")
         await fixture.cache.store(Blob(), forKey: "b", options: .keeping)
@@ -99,8 +99,8 @@ struct CleaningTests {
         #expect(try fixture.files() == [])
     }
 
-    @Test("row 32: a trigger stops with its cache")
-    func stopping() throws {
+    @Test("A trigger stops when its cache ends")
+    func triggerStopsWithItsCache() throws {
         let trigger = ManualTrigger()
         do {
             let fixture = try CacheFixture(triggers: [trigger])
@@ -110,15 +110,15 @@ struct CleaningTests {
         #expect(!trigger.isStarted)
     }
 
-    @Test("cancelled loads from disk neither read, nor decode, nor promote")
-    func cancelledLoads() async throws {
+    @Test("Cancelled loads from disk neither read, decode nor promote")
+    func cancelledLoadsReadNothing() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 10_000))
         let cache = fixture.cache
         for number in 0..<300 { await cache.store(Blob("x", cost: 10), forKey: "k\(number)") }
         cache.clearMemoryCache()
         cache.tiers.disk.queue.suspend()
         let loads = (0..<300).map { number in Task { try await cache.image(forKey: "k\(number)") } }
-        // Most have asked the disk by now; those that have not are cancelled before.
+        // Most loads have requested the read by now; the others are cancelled before.
         try await Task.sleep(for: .milliseconds(20))
         for load in loads { load.cancel() }
         cache.tiers.disk.queue.resume()
@@ -130,8 +130,8 @@ struct CleaningTests {
         #expect(try await cache.image(forKey: "k1").cacheType == .disk)
     }
 
-    @Test("a load that is cancelled between reading and decoding is not decoded")
-    func cancelledBeforeDecoding() async throws {
+    @Test("A load cancelled between reading and decoding is not decoded")
+    func loadCancelledBeforeDecodingIsNotDecoded() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("x", cost: 10), forKey: "a")
@@ -154,8 +154,8 @@ struct CleaningTests {
         #expect(try await cache.image(forKey: "a").cacheType == .disk)
     }
 
-    @Test("a load that is cancelled while it is decoded promotes nothing and is no hit")
-    func cancelledWhileDecoded() async throws {
+    @Test("A load cancelled during decoding is neither promoted nor counted as a hit")
+    func loadCancelledDuringDecodingIsNotPromoted() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("x", cost: 10), forKey: "a")
@@ -170,9 +170,8 @@ struct CleaningTests {
         #expect(cache.memoryStorage.count == 0 && cache.statistics.lookUps.disk == 0)
     }
 
-    @Test(
-        "a cache has the standard triggers unless it is given others: memory pressure, and not the end of the process")
-    func standardTriggers() throws {
+    @Test("A cache has the standard triggers by default: memory pressure, but not SIGTERM")
+    func standardTriggersWatchMemoryPressure() throws {
         let folder = try DiskFixture().folder
         func cache(_ name: String, _ triggers: [any CacheTrigger]?) -> ImageCache<Blob> {
             let disk = DiskStorageConfig(name: name, directory: URL(fileURLWithPath: folder.path))
@@ -186,8 +185,8 @@ struct CleaningTests {
         #endif
     }
 
-    @Test("a file stored with an extension of its own is found and removed by it")
-    func forcedExtension() async throws {
+    @Test("A file stored with a forced extension is found and removed with it")
+    func forcedExtensionFindsAndRemovesFile() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         var options = CacheOptions()
@@ -202,8 +201,8 @@ struct CleaningTests {
         #expect(try fixture.files() == [])
     }
 
-    @Test("one trigger serves two caches, and goes on when one of them ends")
-    func sharedTrigger() async throws {
+    @Test("One trigger serves two caches and continues when one of them ends")
+    func triggerServesTwoCaches() async throws {
         let trigger = ManualTrigger()
         let first = try CacheFixture(triggers: [trigger])
         await first.cache.store(Blob(cost: 10), forKey: "a")
@@ -218,11 +217,11 @@ struct CleaningTests {
         #expect(first.cache.memoryStorage.count == 0)
     }
 
-    @Test("entering the background returns although the cache ends meanwhile")
-    func backgroundWithoutCache() async throws {
+    @Test("Entering the background returns after the cache ended")
+    func enteringBackgroundReturnsWithoutCache() async throws {
         let trigger = ManualTrigger()
         let kept = Mutex<(@Sendable (CacheTriggerEvent) -> Void)?>(nil)
-        // A trigger that still has the handler of a cache that ended.
+        // A trigger that keeps the handler of a cache that ended.
         struct Keeping: CacheTrigger {
             let trigger: ManualTrigger
             let keep: @Sendable (@escaping @Sendable (CacheTriggerEvent) -> Void) -> Void
@@ -243,8 +242,8 @@ struct CleaningTests {
         await trigger.enterBackground()
     }
 
-    @Test("row 32: SIGTERM cleans the disk and then ends what it is asked to end")
-    func termination() async throws {
+    @Test("SIGTERM cleans the disk and then calls the handler")
+    func terminationCleansDiskFirst() async throws {
         let ended = Mutex(false)
         let trigger = TerminationTrigger { ended.withLock { $0 = true } }
         let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
@@ -257,8 +256,8 @@ struct CleaningTests {
     }
 
     #if os(Linux)
-        @Test("row 32: pressure is read from stalls, else from the use of the group's limit, else not at all")
-        func sources() throws {
+        @Test("Memory pressure is read from stalls, else from the control group's use, else not at all")
+        func pressureSourceFallsBackToUse() throws {
             let folder = try DiskFixture().folder
             let group = folder.path + "/sys/fs/cgroup/g"
             #expect(MemoryPressureTrigger(root: folder.path).source == .nothing)
@@ -287,39 +286,40 @@ struct CleaningTests {
             #expect(MemoryPressureTrigger(root: folder.path).source == .stalls(path: group + "/memory.pressure"))
         }
 
-        @Test("the kernel's stalls are watched here, without privileges, or the kernel has none")
-        func realWatch() throws {
+        @Test("The kernel accepts a watch of its stalls without privileges, if it has them")
+        func kernelAcceptsPressureWatch() throws {
             let path = "/proc/pressure/memory"
             guard access(path, W_OK) == 0 else {
                 print("skipped: this system has no \(path) that may be watched")
                 return
             }
             let watches = try [MemoryPressure.some, .full].map { try #require(PressureWatch(path: path, kind: $0)) }
-            // No stall is made here; what counts is that the kernel accepted the thresholds and that the wait ends.
+            // The test makes no stall; it checks that the kernel accepts the thresholds and that the wait ends.
             #expect(PressureWatch.wait(watches, milliseconds: 10) != nil)
             let source = MemoryPressureTrigger.shared.source
             #expect(source != .nothing)
         }
 
-        @Test("a watch without a stall ends with the time, and a folder cannot be watched")
-        func idleWatch() throws {
+        @Test("A watch without a stall times out, and a folder cannot be watched")
+        func watchWithoutStallTimesOut() throws {
             let folder = try DiskFixture().folder
             _ = try folder.file("pressure", "")
             let watch = try #require(PressureWatch(path: folder.path + "/pressure", kind: .some))
             #expect(PressureWatch.wait([watch], milliseconds: 1) == [])
             #expect(PressureWatch(path: folder.path, kind: .some) == nil)
-            // It can be opened and refuses the threshold. A descriptor that is closed twice fails an assertion.
+            // This file can be opened and refuses the threshold. A descriptor that is closed twice fails an
+            // assertion.
             for _ in 0..<50 { #expect(PressureWatch(path: "/dev/full", kind: .some) == nil) }
         }
 
-        @Test("a report of the kernel counts if the total grew by the threshold within the window")
-        func stallWindow() {
+        @Test("A stall counts if the total grew by the threshold within the window")
+        func stallsCountWithinWindow() {
             let start = ContinuousClock.now
             var stalls = StallWindow(threshold: .milliseconds(150), window: .seconds(1))
             func grew(_ total: Int64, at milliseconds: Int64) -> Bool {
                 stalls.record(.microseconds(total), at: start + .milliseconds(milliseconds))
             }
-            // What stalled before the watch began does not count, nor do 50 µs.
+            // Stalls before the watch and a growth of 50 µs do not count.
             #expect(!grew(5_000_000, at: 0))
             #expect(!grew(5_000_050, at: 200))
             #expect(grew(5_150_000, at: 700))
@@ -327,13 +327,13 @@ struct CleaningTests {
             #expect(!grew(5_200_000, at: 1_800))
             #expect(!grew(5_299_999, at: 2_400))
             #expect(grew(5_349_999, at: 2_600))
-            // After a long pause the reading before it is the only one to compare with.
+            // After a long pause only the reading before it can be compared with.
             #expect(grew(5_500_000, at: 60_000))
             #expect(!grew(5_500_000, at: 61_500))
         }
 
-        @Test("the total is read from the line of its kind; a file without one cannot be checked")
-        func stallTotal() throws {
+        @Test("The total is read from the line of its kind; without one the watch gives no answer")
+        func totalIsReadFromItsLine() throws {
             let text =
                 "some avg10=0.00 avg60=0.00 avg300=0.00 total=2634090\nfull avg10=0.00 avg60=0.00 total=1617624\n"
             #expect(PressureWatch.total(text, kind: .some) == .microseconds(2_634_090))
@@ -355,9 +355,10 @@ struct CleaningTests {
             #expect(watch.isExceeded(at: start) == nil)
         }
 
-        @Test("when the watched file ends, as with a removed control group, the use of the limit is watched")
-        func endedWatch() throws {
-            // A terminal whose other side is closed reports POLLERR and POLLHUP, as a pressure file of a removed group does.
+        @Test("When the watched file ends, the use of the limit is watched")
+        func endedWatchFallsBackToUse() throws {
+            // A terminal whose other side is closed reports POLLERR and POLLHUP, as a pressure file of a removed
+            // group does.
             let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
             var (unlocked, number) = (CInt(0), CInt(0))
             // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
@@ -384,8 +385,8 @@ struct CleaningTests {
             subscription.cancel()
         }
 
-        @Test("file pages that the kernel can free are not used memory, and the group with the least limit counts")
-        func reclaimablePages() throws {
+        @Test("Reclaimable file pages are not used memory, and the group with the lowest limit counts")
+        func reclaimablePagesAreNotUsed() throws {
             let folder = try DiskFixture().folder
             for path in ["/proc/self", "/sys/fs/cgroup/a/b", "/sys/fs/cgroup/memory/x"] {
                 try FileManager.default.createDirectory(
@@ -402,21 +403,21 @@ struct CleaningTests {
             let statistics = "anon 50\nfile 940\nactive_file 100\ninactive_file 840\n"
             _ = try folder.file("sys/fs/cgroup/a/memory.stat", statistics)
             #expect(MemoryPressureTrigger.used(current: current) == 150)
-            // No report while only file pages fill the group, one once other pages do.
+            // There is no report while only file pages fill the group, and one once other pages do.
             let heard = Mutex<[MemoryPressure]>([])
             let subscription = trigger.subscribe { event in
                 if case .memoryPressure(let pressure) = event { heard.withLock { $0.append(pressure) } }
             }
             Thread.sleep(forTimeInterval: 0.05)
             #expect(heard.withLock { $0 } == [])
-            // Whole at once: the watch may read at any time.
+            // The file is replaced atomically, because the watch may read at any time.
             let next = try folder.file("sys/fs/cgroup/a/next.stat", "anon 950\ninactive_file 40\n")
             #expect(rename(next, folder.path + "/sys/fs/cgroup/a/memory.stat") == 0)
             let end = Date() + 60
             while heard.withLock({ $0.isEmpty }), Date() < end { usleep(1_000) }
             #expect(heard.withLock { $0.first } == .some(.some))
             subscription.cancel()
-            // Version 1.
+            // Control groups of version 1.
             _ = try folder.file("proc/self/cgroup", "4:memory:/x\n")
             _ = try folder.file("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "1000\n")
             let usage = try folder.file("sys/fs/cgroup/memory/x/memory.usage_in_bytes", "900\n")
@@ -425,8 +426,8 @@ struct CleaningTests {
             #expect(MemoryPressureTrigger.used(current: usage) == 100)
         }
 
-        @Test("row 32: from nine tenths of the limit memory is short")
-        func pressure() {
+        @Test("Memory pressure begins at nine tenths of the limit")
+        func pressureBeginsAtNineTenths() {
             #expect(MemoryPressureTrigger.pressure(used: 899, limit: 1_000) == nil)
             #expect(MemoryPressureTrigger.pressure(used: 900, limit: 1_000) == .some)
             #expect(MemoryPressureTrigger.pressure(used: 970, limit: 1_000) == .full)
@@ -435,7 +436,7 @@ struct CleaningTests {
 }
 
 extension CacheOptions {
-    /// Stays in memory in the background.
+    /// Options of an entry that stays in memory in the background.
     static var keeping: CacheOptions {
         var options = CacheOptions()
         options.keepInBackground = true

@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Image cache", .timeLimit(.minutes(20)))
 struct ImageCacheTests {
-    @Test("row 1: memory, disk and hybrid cache are each usable on their own; none names an image type")
-    func layers() async throws {
+    @Test("Memory, disk and hybrid cache each work alone and store any type")
+    func eachLayerWorksAlone() async throws {
         let folder = try TemporaryFolder()
         let memory = MemoryStorage<Data>()
         let disk = try DiskStorage<Data>(config: .init(name: "alone", directory: URL(fileURLWithPath: folder.path)))
@@ -23,8 +23,8 @@ struct ImageCacheTests {
         #expect(try await cache.image(forKey: "a").image == bytes(3))
     }
 
-    @Test("row 25: memory, then disk, then none; a disk hit is in memory before the caller hears of it")
-    func lookUp() async throws {
+    @Test("A look-up tries memory, then disk; a disk hit is in memory before it returns")
+    func lookUpTriesMemoryThenDisk() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("v"), forKey: "a")
@@ -37,8 +37,8 @@ struct ImageCacheTests {
         #expect(try await cache.image(forKey: "b").cacheType == .none)
     }
 
-    @Test("row 26: fromMemoryCacheOrRefresh does not touch the disk")
-    func memoryOnly() async throws {
+    @Test("fromMemoryCacheOrRefresh does not read the disk")
+    func memoryOnlyLookUpSkipsDisk() async throws {
         let fixture = try CacheFixture()
         await fixture.cache.store(Blob("v"), forKey: "a")
         fixture.cache.clearMemoryCache()
@@ -51,8 +51,8 @@ struct ImageCacheTests {
         #expect(try await fixture.cache.image(forKey: "a").cacheType == .disk)
     }
 
-    @Test("row 27: memory at once, disk in the order of the calls; who gives no bytes is in memory only")
-    func storing() async throws {
+    @Test("Memory is stored at once and disk in call order; a value that cannot be serialized is in memory only")
+    func storesKeepOrderOnDisk() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
         let cache = fixture.cache
         let order = Mutex<[Int]>([])
@@ -84,9 +84,8 @@ struct ImageCacheTests {
         #expect(!cache.isCached(forKey: "c"))
     }
 
-    @Test(
-        "the file of an older value is not found once memory has evicted a newer one, whatever kept that off the disk")
-    func newestValue() async throws {
+    @Test("An older file is removed if a newer value was kept in memory only")
+    func olderFileIsRemovedForNewerMemoryValue() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         for key in ["memory only", "not serialized", "other"] { await cache.store(Blob("old"), forKey: key) }
@@ -99,12 +98,12 @@ struct ImageCacheTests {
         }
         #expect(cache.imageInMemory(forKey: "memory only") == Blob("new"))
         #expect(cache.imageInMemory(forKey: "not serialized") == Blob("unserializable"))
-        // Of a store that has not been written yet.
+        // A store that has not been written yet.
         cache.tiers.disk.queue.async { gate.wait() }
         cache.store(Blob("old"), forKey: "pending", completionHandler: nil)
         cache.store(Blob("new"), forKey: "pending", toDisk: false, completionHandler: nil)
         gate.signal()
-        // With another extension, the file is another one.
+        // Another extension means another file.
         var text = CacheOptions()
         text.forcedExtension = "txt"
         await cache.store(Blob("text"), forKey: "other", options: text)
@@ -117,8 +116,8 @@ struct ImageCacheTests {
         #expect(try fixture.files().count == 1)
     }
 
-    @Test("a load between the two halves of a store or a removal finds no older value, and leaves none in memory")
-    func diskFirst() async throws {
+    @Test("A load between the two tiers' changes finds no older value and leaves none in memory")
+    func loadBetweenTiersFindsNoOlderValue() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         var options = CacheOptions(categories: ["c"])
@@ -137,7 +136,7 @@ struct ImageCacheTests {
                 }
             }
             switch name {
-            // Memory refuses it, so that what the load has promoted would stay there.
+            // Memory refuses this value, so that a value promoted by the load would stay.
             case "stored": await cache.store(Blob("new", cost: 1_000), forKey: key)
             case "removed": await cache.remove(forKey: key)
             case "cleared": await cache.clear()
@@ -153,8 +152,8 @@ struct ImageCacheTests {
         }
     }
 
-    @Test("row 28: variants of a key are entries of their own")
-    func variants() async throws {
+    @Test("Variants of a key are separate entries")
+    func variantsAreSeparateEntries() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         #expect("a".computedKey(with: "") == "a")
@@ -171,8 +170,8 @@ struct ImageCacheTests {
         #expect(cache.isCached(forKey: "a", processorIdentifier: "round"))
     }
 
-    @Test("row 29: a custom directory may be refused; a name, and the default instance, never are")
-    func making() async throws {
+    @Test("A cache by name refuses a bad directory or policy; one by configuration works in memory")
+    func badDirectoryIsRefused() async throws {
         let folder = try TemporaryFolder()
         let blocked = URL(fileURLWithPath: try folder.file("blocked", "a file"))
         #expect(throws: CacheError.self) { try ImageCache<Data>(name: "x", cacheDirectoryURL: blocked) }
@@ -189,8 +188,8 @@ struct ImageCacheTests {
         #expect(ImageCache<Data>.default === ImageCache<Data>.default)
     }
 
-    @Test("row 29: a disk that was unavailable is tried again")
-    func resumes() async throws {
+    @Test("An unavailable disk is opened again after ten seconds")
+    func unavailableDiskIsRetried() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("later", "a file")
         let clock = ManualClock()
@@ -206,8 +205,8 @@ struct ImageCacheTests {
         #expect(cache.diskStorage?.isCached(forKey: "a") == true)
     }
 
-    @Test("row 30: the disk is read on the caller's thread on request, otherwise not")
-    func synchronous() async throws {
+    @Test("The disk is read on the caller's thread only with loadDiskFileSynchronously")
+    func synchronousLoadReadsOnCallersThread() async throws {
         let fixture = try CacheFixture()
         await fixture.cache.store(Blob("v"), forKey: "a")
         fixture.cache.clearMemoryCache()
@@ -227,15 +226,15 @@ struct ImageCacheTests {
                 found.withLock { $0 = try? result.get().cacheType }
                 continuation.resume()
             }
-            // Were the disk read here, the gate would never open.
+            // If the disk were read here, the gate would never open.
             #expect(found.withLock { $0 } == nil)
             gate.signal()
         }
         #expect(found.withLock { $0 } == .disk)
     }
 
-    @Test("row 25: what is replaced or removed while the disk is read does not come back into memory")
-    func noResurrection() async throws {
+    @Test("A value that is replaced or removed during its read is not promoted into memory")
+    func changedValueIsNotPromoted() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         let options = CacheOptions(categories: ["c"])
@@ -245,7 +244,7 @@ struct ImageCacheTests {
             let gate = DispatchSemaphore(value: 0)
             fixture.serializer.wait(for: gate)
             async let read = cache.image(forKey: key)
-            // Not before the value is being read: what is removed earlier is not found at all.
+            // Wait until the value is being read: after an earlier removal it would not be found at all.
             await waitUntil { fixture.serializer.readers == 1 }
             switch key {
             case "removed": cache.removeImage(forKey: key)
@@ -264,8 +263,8 @@ struct ImageCacheTests {
         }
     }
 
-    @Test("row 33: from memory, disk or both, with one completion on the queue asked for")
-    func removing() async throws {
+    @Test("A removal reaches memory, disk or both, with one completion on its queue")
+    func removalReachesStatedTiers() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         for key in ["both", "memory", "disk"] { await cache.store(Blob(key), forKey: key) }
@@ -292,12 +291,12 @@ struct ImageCacheTests {
         #expect(calls.withLock { $0 } == 4)
     }
 
-    @Test("row 33: removals and clearings need no completion")
-    func noCompletions() async throws {
+    @Test("Removals and clearings need no completion")
+    func removalsNeedNoCompletion() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         for key in ["a", "b"] { await cache.store(Blob(key), forKey: key) }
-        // Not awaited, as in code that is not asynchronous.
+        // Called from a synchronous closure, without `await`.
         let callers: [@Sendable () -> Void] = [
             { cache.removeImage(forKey: "a") }, { cache.cleanExpiredDiskCache() }, { cache.clearDiskCache() },
         ]
@@ -308,8 +307,8 @@ struct ImageCacheTests {
         }
     }
 
-    @Test("row 34: the four queues call once, where they say")
-    func queues() async {
+    @Test("The four callback queues run a block once where they state")
+    func callbackQueuesRunWhereStated() async {
         let queue = DispatchQueue(label: "test")
         let marker = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: marker, value: true)
@@ -341,8 +340,8 @@ struct ImageCacheTests {
         #expect(isAtOnce)
     }
 
-    @Test("row 34: every path resumes exactly once, also on error and cancellation")
-    func resumesOnce() async throws {
+    @Test("Every path resumes exactly once, also with an error and a cancellation")
+    func everyPathResumesOnce() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
         await cache.store(Blob("v"), forKey: "a")

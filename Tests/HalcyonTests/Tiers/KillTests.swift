@@ -7,10 +7,10 @@ import Testing
 
 @testable import HalcyonCache
 
-@Suite("Image cache: killed", .timeLimit(.minutes(20)))
+@Suite("Image cache: killed processes", .timeLimit(.minutes(20)))
 struct KillTests {
-    @Test("kill -9 while eight threads store, remove, clean and log: values are whole, sizes agree, the log is sound")
-    func killed() async throws {
+    @Test("After kill -9 under load values are whole, sizes agree and the log is sound")
+    func killedCacheLeavesWholeValuesAndLog() async throws {
         let executable = try #require(TestProcess.executable)
         let folder = try TemporaryFolder()
         var (values, accesses) = (0, 0)
@@ -19,7 +19,7 @@ struct KillTests {
                 executable.path, ["load", folder.path, "\(round)", "600"], output: .pipe)
             #expect(await process.firstOutput() == Data("ready\n".utf8), "round \(round)")
             if round == 0 {
-                // One process at least is killed after it has stored and logged something.
+                // At least one process is killed after it has stored and logged something.
                 await waitUntil { hasContent(folder.path) }
             } else {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...400)))
@@ -47,7 +47,8 @@ struct KillTests {
         return reader.count > 0
     }
 
-    /// Expects a log without a fault, and counts its accesses; 0 where its process was killed before it made it.
+    /// Checks that a log is sound and returns its number of accesses; 0 if the process was killed before it created
+    /// the log.
     private func soundLog(_ path: String) throws -> Int {
         do {
             let reader = try AccessLogReader(path: path)

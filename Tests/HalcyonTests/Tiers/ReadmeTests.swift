@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The README's image cache", .timeLimit(.minutes(20)))
 struct ReadmeTests {
-    @Test("it compiles, caches and records")
-    func works() async throws {
+    @Test("The README's code compiles, caches and records")
+    func readmeCodeCachesAndRecords() async throws {
         let temporary = try TemporaryFolder()
         let folder = URL(fileURLWithPath: temporary.path)
         let url = try #require(URL(string: "https://shop.example/a.jpg"))
@@ -18,8 +18,8 @@ struct ReadmeTests {
         #expect(trace.entries == [0, 0] && trace.distinctSize == 1)
     }
 
-    @Test("it is what is printed there")
-    func isPrinted() throws {
+    @Test("The README prints the tested code")
+    func readmePrintsTestedCode() throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)

@@ -14,9 +14,9 @@ import Testing
 @Suite("Simulated equals live: image cache", .timeLimit(.minutes(20)))
 struct SimulatedEqualsLiveCacheTests {
     @Test(
-        "Both tiers decide hit for hit as the replayer's, and the log recorded on the way replays to the same hits",
+        "Both live tiers have the replay's hits and victims, and the recorded log replays to them",
         arguments: ["lru", "s3-fifo", "gdsf", "kingfisher", "learned"])
-    func cache(name: String) async throws {
+    func liveTiersDecideAsReplay(name: String) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.isLong ? 100_000 : 6_000, unit: 4_096)
         let memoryCapacity = Int(trace.distinctSize / 40)
@@ -73,7 +73,7 @@ struct SimulatedEqualsLiveCacheTests {
         #expect(try replay(again, policies, memoryCapacity, diskCapacity).tiers == expected)
     }
 
-    /// What the replayer's two tiers decide.
+    /// Returns the hits and victims of the replay's two tiers.
     private func replay(_ trace: Trace, _ policies: [String], _ memoryCapacity: Int, _ diskCapacity: Int) throws -> (
         tiers: [CacheType], memoryVictims: [EntryID], diskVictims: [EntryID]
     ) {

@@ -17,8 +17,10 @@ struct AVIFTests {
                 "Fixtures/\(name)"))
     }
 
-    @Test("the pixels are Pillow's within a level, turned as the file says", arguments: ["opaque", "alpha", "turned"])
-    func pixels(name: String) throws {
+    @Test(
+        "Decoded pixels are within one level of Pillow's, rotated as the file states",
+        arguments: ["opaque", "alpha", "turned"])
+    func decodedPixelsEqualPillows(name: String) throws {
         let picture = try decoder.decode(try data("\(name).avif"))
         let isTurned = name == "turned"
         #expect(picture.size == (isTurned ? PixelSize(width: 27, height: 39) : PixelSize(width: 39, height: 27)))
@@ -34,8 +36,8 @@ struct AVIFTests {
         #expect(information.declaresAlpha == (name == "alpha"))
     }
 
-    @Test("an ICC profile is not applied, and the picture says so")
-    func profile() throws {
+    @Test("An ICC profile is not applied, and the picture is flagged")
+    func profileIsKeptAndFlagged() throws {
         let (picture, untagged) = (
             try decoder.decode(try data("profile.avif")), try decoder.decode(try data("opaque.avif"))
         )
@@ -43,8 +45,8 @@ struct AVIFTests {
         #expect(picture.pixels == untagged.pixels)
     }
 
-    @Test("a file cut off anywhere is refused, and one of more pixels than the limit")
-    func refused() throws {
+    @Test("A truncated file, and one over the pixel limit, are refused")
+    func truncatedOrOversizedFileIsRefused() throws {
         let file = try data("alpha.avif")
         for cut in stride(from: 16, to: file.count, by: 13) {
             #expect(throws: ImageError.self) { try decoder.decode(file.prefix(cut)) }
@@ -57,8 +59,8 @@ struct AVIFTests {
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
     }
 
-    @Test("the original bytes of AVIF are kept, and what a processor made of it is written as PNG")
-    func kept() throws {
+    @Test("The original bytes of AVIF are stored; a processed picture is stored as PNG")
+    func originalBytesServeUnalteredPicturesOnly() throws {
         let file = try data("opaque.avif")
         let serializer = BitmapSerializer(decoder: decoder)
         let picture = try #require(serializer.value(with: file))

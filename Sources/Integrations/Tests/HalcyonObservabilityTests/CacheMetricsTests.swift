@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonCache
 @testable import HalcyonObservability
 
-/// A manager over a cache in a folder of its own, whose images come from memory.
+/// A manager over a cache in a temporary folder, with images from data.
 struct Fixture {
     let folder: TemporaryFolder
     let cache: ImageCache<Bitmap>
@@ -34,8 +34,8 @@ struct Fixture {
 
 @Suite("Metrics of a cache and a manager", .timeLimit(.minutes(20)))
 struct CacheMetricsTests {
-    @Test("a scripted run has exact values; a second collection adds nothing")
-    func values() async throws {
+    @Test("A scripted run has exact values, and a second collection adds nothing")
+    func scriptedRunHasExactValues() async throws {
         let fixture = try Fixture(memoryEntries: 2)
         let factory = RecordingFactory()
         let clock = Atomic<Int64>(0)
@@ -86,8 +86,8 @@ struct CacheMetricsTests {
         #expect(!factory.names.contains { $0.contains("secret") })
     }
 
-    @Test("at most so many categories have labels, which they keep; the others are one label")
-    func categories() async throws {
+    @Test("The first categories up to the limit keep their labels; the others share one")
+    func categoryLabelsAreBounded() async throws {
         let fixture = try Fixture()
         let factory = RecordingFactory()
         let metrics = CacheMetrics(fixture.cache, name: "test", categoryLimit: 2, factory: factory)
@@ -112,8 +112,8 @@ struct CacheMetricsTests {
             ])
     }
 
-    @Test("a prefetched image that is cleared from all tiers before a request is wasted, once")
-    func wastedPrefetch() async throws {
+    @Test("A prefetched image that is cleared from all tiers before its use is wasted once")
+    func clearedPrefetchIsWastedOnce() async throws {
         let fixture = try Fixture()
         let resources = [try Fixture.resource("a"), try Fixture.resource("b")]
         _ = await ImagePrefetcher(resources: resources, manager: fixture.manager, toMemory: true).run()
@@ -132,8 +132,8 @@ struct CacheMetricsTests {
             ])
     }
 
-    @Test("repeated collection begins at once, and collects once more when it is cancelled")
-    func repeated() async throws {
+    @Test("Repeated collection begins at once and collects once more on cancellation")
+    func repeatedCollectionEndsWithOneMore() async throws {
         let fixture = try Fixture()
         let factory = RecordingFactory()
         let metrics = CacheMetrics(fixture.cache, name: "test", factory: factory)
@@ -147,8 +147,8 @@ struct CacheMetricsTests {
         #expect(factory.values[misses] == 1)
     }
 
-    @Test("released metrics observe no further load")
-    func released() async throws {
+    @Test("Released metrics observe no load")
+    func releasedMetricsObserveNoLoad() async throws {
         let fixture = try Fixture()
         let factory = RecordingFactory()
         var metrics: CacheMetrics? = CacheMetrics(fixture.manager, name: "test", factory: factory)
@@ -158,8 +158,8 @@ struct CacheMetricsTests {
         #expect(factory.durations.isEmpty)
     }
 
-    @Test("the description of statistics has ratios by tier, contents and removals")
-    func description() {
+    @Test("The description of statistics lists ratios by tier, contents and removals")
+    func descriptionListsRatiosContentsAndRemovals() {
         var statistics = CacheStatistics()
         #expect(statistics.description.hasPrefix("look-ups: 0; memory –, disk –, misses –\n"))
         statistics.lookUps = TierCounts(memory: 712, disk: 188, none: 100)

@@ -47,8 +47,8 @@ struct NeverProvider: ImageDataProvider {
 
 @Suite("Logging and tracing", .timeLimit(.minutes(20)))
 struct LoggingAndTracingTests {
-    @Test("a failed load, a cleaning and a directory in use are logged, without queries and users")
-    func logging() async throws {
+    @Test("A failed load, a cleaning and a directory in use are logged, without queries and users")
+    func failuresAreLoggedWithoutSecrets() async throws {
         let fixture = try Fixture()
         let lines = RecordingHandler.Lines()
         let logger = Logger(label: "test") { _ in RecordingHandler(lines: lines) }
@@ -74,8 +74,8 @@ struct LoggingAndTracingTests {
         withExtendedLifetime((logging, other)) {}
     }
 
-    @Test("a cancelled load is logged for debugging, and a directory that cannot be used as an error")
-    func levels() async throws {
+    @Test("A cancelled load is logged at debug level, and an unusable directory as an error")
+    func cancellationIsDebugAndBadDirectoryError() async throws {
         let fixture = try Fixture()
         let lines = RecordingHandler.Lines()
         let logger = Logger(label: "test") { _ in RecordingHandler(lines: lines) }
@@ -98,8 +98,8 @@ struct LoggingAndTracingTests {
         withExtendedLifetime((logging, other)) {}
     }
 
-    @Test("texts lose queries, fragments, credentials and owners")
-    func redaction() {
+    @Test("Queries, fragments, credentials and owners are removed from texts")
+    func textsAreRedacted() {
         let home = NSHomeDirectory()
         for (text, expected) in [
             ("http://u:p@host/a.png?token=1#x answered with 404.", "http://host/a.png answered with 404."),
@@ -111,8 +111,8 @@ struct LoggingAndTracingTests {
         }
     }
 
-    @Test("a load is a span, below that of the caller; transfer and decoding are its children")
-    func tracing() async throws {
+    @Test("A load is a child span of its caller; transfer and decoding are its children")
+    func loadIsASpanWithChildren() async throws {
         let fixture = try Fixture()
         let tracer = InMemoryTracer()
         let tracing = LoadTracer(fixture.manager, tracer: tracer)
@@ -137,8 +137,8 @@ struct LoggingAndTracingTests {
         withExtendedLifetime(tracing) {}
     }
 
-    @Test("an observer's index that was lost is reported as rebuilt")
-    func rebuiltIndex() async throws {
+    @Test("A lost index is logged as rebuilt, and a slow opening is logged")
+    func rebuiltIndexIsLogged() async throws {
         let fixture = try Fixture()
         _ = try await fixture.manager.image(for: try Fixture.resource("a"))
         await fixture.cache.close()

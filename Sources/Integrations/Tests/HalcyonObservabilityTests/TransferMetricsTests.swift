@@ -54,8 +54,8 @@ struct TransferMetricsTests {
         return Dictionary(uniqueKeysWithValues: named.map { (String($0.key.dropFirst(prefix.count)), $0.value) })
     }
 
-    @Test("transfers by outcome, their bytes, those in flight and who waits for them")
-    func transfers() async throws {
+    @Test("Transfers are counted by outcome, with their bytes, those in flight and their waiters")
+    func transfersAreCountedByOutcome() async throws {
         let gate = DispatchSemaphore(value: 0)
         let server = try HostileServer { [picture] visit in
             if visit.path.hasPrefix("/slow") { gate.wait() }
@@ -88,8 +88,8 @@ struct TransferMetricsTests {
         }
     }
 
-    @Test("decodes that run, and those that wait for a turn")
-    func decodes() async throws {
+    @Test("Running and waiting decodes are counted")
+    func decodesAreCountedByState() async throws {
         let gate = DispatchSemaphore(value: 0)
         let loads = (0..<3).map { number in
             Task { [picture] in
@@ -105,8 +105,8 @@ struct TransferMetricsTests {
         #expect(values("halcyon_decodes") == [:])
     }
 
-    @Test("values that a tier refuses, failures of the disk, and a closed disk")
-    func failures() async throws {
+    @Test("Values refused by a tier, disk failures and a closed disk are counted")
+    func refusalsAndDiskFailuresAreCounted() async throws {
         let large = try #require(Bitmap(width: 200, height: 200, color: PixelColor(red: 0, green: 0, blue: 0)))
         await cache.store(large, forKey: "large")
         #expect(values("halcyon_cache_refusals_total") == ["{tier=memory}": 1])

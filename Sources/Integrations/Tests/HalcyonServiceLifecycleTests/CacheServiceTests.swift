@@ -16,8 +16,8 @@ struct CacheServiceTests {
         )
     }
 
-    @Test("a graceful shutdown closes all caches, with what was stored before", .timeLimit(.minutes(20)))
-    func shutdown() async throws {
+    @Test("A graceful shutdown closes all caches and keeps what was stored", .timeLimit(.minutes(20)))
+    func gracefulShutdownClosesCaches() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)
         try storage.store(value: Data("s".utf8), forKey: "a")
@@ -32,7 +32,7 @@ struct CacheServiceTests {
         }
         #expect(!cache.diskState.isOpen)
         #expect(throws: CacheError.self) { try storage.store(value: Data(), forKey: "b") }
-        // The folders are free while the old objects are there.
+        // The folders are free while the old objects still exist.
         let (next, other) = try caches(in: folder)
         #expect(try await next.image(forKey: "a").image == Data("c".utf8))
         #expect(try other.value(forKey: "a") == Data("s".utf8))
@@ -40,8 +40,8 @@ struct CacheServiceTests {
         withExtendedLifetime((cache, storage)) {}
     }
 
-    @Test("the cancellation of its task closes the caches, too", .timeLimit(.minutes(20)))
-    func cancellation() async throws {
+    @Test("Cancelling the service's task closes the caches", .timeLimit(.minutes(20)))
+    func cancellationClosesCaches() async throws {
         let folder = try TemporaryFolder()
         let (cache, storage) = try caches(in: folder)
         let running = Task { try await CacheService(cache, storage).run() }
