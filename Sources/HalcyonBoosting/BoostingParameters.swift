@@ -46,13 +46,13 @@ protocol BoostedPolicyParameters: PolicyParameters {
 }
 
 extension BoostedPolicyParameters {
-    /// Returns the table of ``boosting``. What `sample` means and accepts differs by policy.
+    /// Returns the table of ``boosting``. The meaning and range of `sample` differ by policy.
     static func boostingTable(sample: Parameter<Self>) -> [Parameter<Self>] {
         [
             .integer("batch", \.boosting.batch, in: 1...16_777_216, "labelled samples that train a model"), sample,
             .choice("objective", \.boosting.objective, "the ratio to minimise"),
             .integer("trees", \.boosting.trees, in: 1...10_000, "trees of a model"),
-            .integer("leaves", \.boosting.leaves, in: 2...65_536, "most leaves of a tree"),
+            .integer("leaves", \.boosting.leaves, in: 2...65_536, "maximum number of leaves of a tree"),
         ]
     }
 }

@@ -32,11 +32,13 @@ public enum PrefetchCatalogue {
             source: "", make: { CategoryPopularPrefetch($0) }),
         Entry(
             name: "visit-planner",
-            summary: "learned: what each user will probably request in its next visit, fetched between visits",
+            summary:
+                "learned: the objects that each user will probably request in the next visit, fetched between visits",
             source: "", make: { VisitPlanner(context: $0) }),
         Entry(
             name: "visit-refill",
-            summary: "at the end of a visit: what the user requests often and lately, in place of what it does not",
+            summary:
+                "at the end of a visit: the objects that the user requested often and lately, in place of the others",
             source: "", make: { VisitRefill($0) }),
         Entry(
             name: "mithril", summary: "the objects that were repeatedly requested together", source: "Yang et al. 2017",

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Bounds: the oldest accesses go, and the names that only they used", .timeLimit(.minutes(20)))
+@Suite("Bounds: removal of the oldest accesses and their unused names", .timeLimit(.minutes(20)))
 struct BoundsTests {
     let fixture: LogFixture
 
     init() throws { fixture = try LogFixture() }
 
-    @Test("rows: the newest stay, to the row", arguments: [0, 1, 700, 2_500])
-    func rows(bound: Int) async throws {
+    @Test("A bound of rows keeps exactly the newest rows", arguments: [0, 1, 700, 2_500])
+    func newestRowsAreKeptWithinTheBound(bound: Int) async throws {
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: bound, bytes: nil, days: nil)
             $0.batch = 512
@@ -26,8 +26,8 @@ struct BoundsTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("days: what is older goes, also when nothing new is recorded")
-    func days() async throws {
+    @Test("A bound of days removes old accesses, also when nothing new is recorded")
+    func oldAccessesAreRemovedWithoutNewRecords() async throws {
         let day: Int64 = 86_400_000_000
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: 30)
@@ -44,8 +44,8 @@ struct BoundsTests {
         #expect(try fixture.accesses().map(\.key) == (91..<100).map { "k\($0)" })
     }
 
-    @Test("days: rows that were written while the clock was ahead go with the rows that followed them")
-    func daysWithClockAhead() async throws {
+    @Test("Rows written while the clock was ahead are removed with the rows after them")
+    func rowsFromAClockAheadAreRemovedWithTheirSuccessors() async throws {
         let day: Int64 = 86_400_000_000
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: 30)
@@ -57,8 +57,8 @@ struct BoundsTests {
         #expect(try fixture.accesses().map(\.key) == (70..<100).map { "k\($0)" })
     }
 
-    @Test("days: more than there are keep everything")
-    func allDays() async throws {
+    @Test("A bound of more days than exist keeps everything")
+    func boundBeyondAllDaysKeepsEverything() async throws {
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: nil, bytes: nil, days: .max)
             $0.now = { 1_000_000 }
@@ -68,8 +68,8 @@ struct BoundsTests {
         #expect(try fixture.accesses().map(\.key) == ["a"])
     }
 
-    @Test("bytes: file and write-ahead log stay below, and most of the room is used", arguments: [true, false])
-    func bytes(newKeys: Bool) async throws {
+    @Test("File and write-ahead log stay below the bound of bytes and use most of it", arguments: [true, false])
+    func fileAndWriteAheadLogStayBelowTheByteBound(newKeys: Bool) async throws {
         let bound = 400_000
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: nil, bytes: bound, days: nil)
@@ -97,14 +97,14 @@ struct BoundsTests {
         #expect(try #require(size) <= bound)
     }
 
-    @Test("names that nothing refers to are swept, those in use never")
-    func sweep() async throws {
+    @Test("Names without a reference are swept, used names never")
+    func unusedNamesAreSweptAndUsedOnesKept() async throws {
         let log = fixture.log {
             $0.bounds = AccessLog.Bounds(rows: 2_000, bytes: nil, days: nil)
             $0.batch = 300
         }
         for number in 0..<12_000 {
-            // One key in ten comes back for ever.
+            // One key in ten is requested repeatedly until the end.
             let key = number % 10 == 0 ? "fixed\(number / 10 % 20)" : "k\(number)"
             log.record(
                 key, cost: 1, categories: ["c\(number / 2_000)"], outcome: .memory, user: "u\(number / 2_000)",
@@ -118,14 +118,14 @@ struct BoundsTests {
             }
         }
         let used = Set(try fixture.accesses().map(\.key)).count
-        // Sweeps start when a fourth as many rows have gone as are there: or 1,024: so many unused keys may be left.
+        // A sweep starts after a quarter of the rows, or 1,024, were removed: so many unused keys can remain.
         #expect(counts[0] >= used && counts[0] <= used + 1_024 + 1_500 + 300)
         #expect(counts[1] <= 2 && counts[2] <= 2 && counts[3] <= 2)
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a step of enforcement is small, however much there is to delete")
-    func steps() async throws {
+    @Test("A step of enforcement is small, however much there is to delete")
+    func enforcementDeletesInSmallSteps() async throws {
         let first = fixture.log()
         first.record(0..<10_000)
         try await first.close()

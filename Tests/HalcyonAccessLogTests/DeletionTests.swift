@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Deletion: complete, in the file and in what waits", .timeLimit(.minutes(20)))
+@Suite("Deletion in the file and among waiting accesses", .timeLimit(.minutes(20)))
 struct DeletionTests {
     let fixture: LogFixture
 
@@ -20,8 +20,8 @@ struct DeletionTests {
         }
     }
 
-    @Test("by user: written and waiting accesses go, and with them every trace of the name and of keys only it used")
-    func user() async throws {
+    @Test("Deletion by user removes written and waiting accesses and all names that only they used")
+    func deletionByUserRemovesAccessesAndNames() async throws {
         let log = fixture.log()
         fill(log, from: 0)
         try await log.flush()
@@ -39,8 +39,8 @@ struct DeletionTests {
         #expect(try await log.deleteAccesses(ofUser: "nobody at all") == 0)
     }
 
-    @Test("by category: every access to an object of it goes, whatever its other categories")
-    func category() async throws {
+    @Test("Deletion by category removes every access in it, also with other categories")
+    func deletionByCategoryRemovesAllItsAccesses() async throws {
         let log = fixture.log()
         fill(log, from: 0)
         try await log.flush()
@@ -54,8 +54,8 @@ struct DeletionTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("everything, also a damaged file that was set aside; recording goes on")
-    func everything() async throws {
+    @Test("Deletion of everything includes a damaged file set aside; recording continues")
+    func deletionOfEverythingIncludesTheDamagedFile() async throws {
         _ = try fixture.folder.file("access.sqlite", "damaged, of ada-lovelace\(String(repeating: ".", count: 99))")
         let log = fixture.log()
         fill(log, from: 0)
@@ -70,8 +70,8 @@ struct DeletionTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("names are compared by their bytes")
-    func bytes() async throws {
+    @Test("Names are compared by their bytes")
+    func namesAreComparedByTheirBytes() async throws {
         let log = fixture.log()
         log.record("a", cost: 1, outcome: .memory, user: "caf\u{e9}")
         log.record("b", cost: 1, outcome: .memory, user: "cafe\u{301}")
@@ -79,8 +79,8 @@ struct DeletionTests {
         #expect(try fixture.accesses().map(\.key) == ["a"])
     }
 
-    @Test("the log continues with the names it still has after a deletion")
-    func continues() async throws {
+    @Test("After a deletion the log continues with its remaining names")
+    func logContinuesWithItsNamesAfterADeletion() async throws {
         let log = fixture.log()
         fill(log, from: 0)
         try await log.deleteAccesses(ofUser: "ada-lovelace")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("A disk that is full or read-only: accesses wait, and are written once it is not", .timeLimit(.minutes(20)))
+@Suite("Full and read-only disks", .timeLimit(.minutes(20)))
 struct DiskTests {
     func log(_ disk: SmallDisk, _ clock: ManualClock) -> AccessLog {
         var configuration = AccessLog.Configuration()
@@ -16,8 +16,8 @@ struct DiskTests {
         return AccessLog(path: "\(disk.path)/access.sqlite", configuration)
     }
 
-    @Test("full: what does not fit waits, then is lost and counted; with room again everything that waited is written")
-    func full() async throws {
+    @Test("On a full disk accesses wait, then are lost and counted; with room the waiting ones are written")
+    func accessesWaitOnAFullDiskAndAreWrittenLater() async throws {
         guard let disk = try SmallDisk(kilobytes: 600) else { return }
         let log = log(disk, ManualClock())
         var failed = false
@@ -42,8 +42,8 @@ struct DiskTests {
         #expect(faults == ["ok"])
     }
 
-    @Test("full from the start: no file can be made, and recording goes on")
-    func fullFromTheStart() async throws {
+    @Test("On a disk full from the start no file is made, and recording continues")
+    func recordingContinuesOnADiskFullFromTheStart() async throws {
         guard let disk = try SmallDisk(kilobytes: 4) else { return }
         let log = log(disk, ManualClock())
         log.record(0..<10)
@@ -55,8 +55,8 @@ struct DiskTests {
         try await log.close()
     }
 
-    @Test("read-only: a log that is there can be read, and is written when that is allowed again")
-    func readOnly() async throws {
+    @Test("A log on a read-only disk can be read, and is written when the disk is writable again")
+    func readOnlyLogIsReadAndLaterWritten() async throws {
         guard let disk = try SmallDisk(kilobytes: 4_000) else { return }
         let first = log(disk, ManualClock())
         first.record(0..<5)

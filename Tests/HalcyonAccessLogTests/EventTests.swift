@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Events: recorded among the accesses, read in their order, kept and deleted with them", .timeLimit(.minutes(20)))
+@Suite("Events among the accesses", .timeLimit(.minutes(20)))
 struct EventTests {
     let fixture: LogFixture
 
@@ -22,8 +22,8 @@ struct EventTests {
         return event
     }
 
-    @Test("every kind is read as it was recorded, between the accesses between which it was", arguments: [1, 3, 1_024])
-    func order(batch: Int) async throws {
+    @Test("Every kind of event is read as recorded, between the accesses around it", arguments: [1, 3, 1_024])
+    func eventsAreReadInOrderBetweenTheirAccesses(batch: Int) async throws {
         let log = fixture.log { $0.batch = batch }
         var all: [RecordedEvent] = []
         for (number, kind) in RecordedEvent.Kind.allCases.enumerated() {
@@ -48,8 +48,8 @@ struct EventTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("positions count the accesses that are left, also where some in between were deleted")
-    func positions() async throws {
+    @Test("Positions count the remaining accesses, also after deletions between them")
+    func positionsCountTheRemainingAccesses() async throws {
         let log = fixture.log()
         for number in 0..<6 {
             log.record("a\(number)", cost: 1, outcome: .memory, user: number % 2 == 0 ? "ada" : "grace", at: 1)
@@ -59,8 +59,8 @@ struct EventTests {
         #expect(try events().map(\.position) == [0, 1, 1, 2, 2, 3])
     }
 
-    @Test("events before the first access stay, however early the log is tidied")
-    func early() async throws {
+    @Test("Events before the first access are kept after flushes and deletions")
+    func eventsBeforeTheFirstAccessAreKept() async throws {
         let log = fixture.log()
         log.record(event: RecordedEvent(time: 5, kind: .plan))
         log.record("a", cost: 1, outcome: .memory, user: "ada", at: 1)
@@ -71,8 +71,8 @@ struct EventTests {
         #expect(try events().map(\.position) == [0])
     }
 
-    @Test("a log of version 1 has no events, and gets them with the first writing")
-    func migration() async throws {
+    @Test("A log of version 1 has no events, and gets them with the first write")
+    func logOfVersion1GetsEventsWithTheFirstWrite() async throws {
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
         #expect(try events() == [])
         let log = fixture.log()
@@ -83,8 +83,8 @@ struct EventTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("deleted by user, by category and at all: written or waiting, with the names that only they used")
-    func deletion() async throws {
+    @Test("Events are deleted by user, by category and altogether, with the names that only they used")
+    func eventsAreDeletedByUserCategoryAndAltogether() async throws {
         let log = fixture.log()
         for round in 0..<2 {
             for (key, user, category) in [("ada-key", "ada-l", "cats"), ("quasar-key", "grace-h", "quasars")] {
@@ -107,8 +107,8 @@ struct EventTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("waiting events of a category's objects go with it")
-    func waiting() async throws {
+    @Test("Waiting events of a category's objects are deleted with it")
+    func waitingEventsOfACategoryAreDeletedWithIt() async throws {
         let log = fixture.log()
         log.record("quasar-key", cost: 1, categories: ["quasars"], outcome: .memory, at: 1)
         log.record(event: RecordedEvent(time: 5, kind: .prefetchStart, key: "quasar-key"))
@@ -118,8 +118,8 @@ struct EventTests {
         #expect(log.statistics.deletedUnwritten == 2 && log.statistics.waiting == 0)
     }
 
-    @Test("with the oldest accesses the events before the first that is left go; names that events use stay")
-    func bounds() async throws {
+    @Test("Events are removed with the oldest accesses; names that events use are kept")
+    func eventsAreRemovedWithTheOldestAccesses() async throws {
         let log = fixture.log { $0.bounds = AccessLog.Bounds(rows: 100, bytes: nil, days: nil) }
         for number in 0..<20_000 {
             log.record("k\(number)", cost: 1, outcome: .memory, at: 1)
@@ -139,8 +139,8 @@ struct EventTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a kind that there is none of is damage, in one sentence")
-    func damaged() async throws {
+    @Test("An unknown kind of event is damage, in one sentence")
+    func unknownEventKindIsDamage() async throws {
         let log = fixture.log()
         log.record("k", cost: 1, outcome: .memory, at: 1)
         log.record(event: RecordedEvent(time: 5, kind: .plan))

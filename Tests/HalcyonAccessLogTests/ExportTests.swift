@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Export: a CSV in the form of a trace, while the log is in use", .timeLimit(.minutes(20)))
+@Suite("Export to CSV while the log is in use", .timeLimit(.minutes(20)))
 struct ExportTests {
     let fixture: LogFixture
 
@@ -11,8 +11,8 @@ struct ExportTests {
 
     var csv: String { "\(fixture.folder.path)/out.csv" }
 
-    @Test("every field, quoted where it must be, in the order of recording; times never decrease")
-    func fields() async throws {
+    @Test("An export has every field, quoted where necessary, in recorded order with increasing times")
+    func exportHasEveryFieldInRecordedOrder() async throws {
         let log = fixture.log()
         log.record("plain", cost: 10, categories: ["cats"], outcome: .memory, user: "ada", at: 1_000_000)
         log.record("with,comma", cost: 0, categories: ["a\"b", "c|d", "e\nf"], outcome: .disk, at: 1_500_000)
@@ -36,16 +36,16 @@ struct ExportTests {
         #expect(held.heldTimes == 1)
     }
 
-    @Test("an empty log is a header; a file that was there is replaced")
-    func empty() async throws {
+    @Test("An empty log exports a header, and an existing file is replaced")
+    func emptyLogExportsAHeader() async throws {
         _ = try fixture.folder.file("out.csv", "something else")
         let log = fixture.log()
         #expect(try await log.export(to: csv) == 0)
         #expect(try String(contentsOfFile: csv, encoding: .utf8) == "time,key,size,category,user\n")
     }
 
-    @Test("where nothing can be written: one sentence, nothing left, what was there as it was")
-    func unwritable() async throws {
+    @Test("An unwritable export gives one sentence, leaves no file and changes no existing one")
+    func unwritableExportLeavesNothing() async throws {
         let log = fixture.log()
         log.record(0..<3)
         for target in ["\(fixture.folder.path)/no/out.csv", fixture.folder.path] {
@@ -60,8 +60,8 @@ struct ExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["access.sqlite"])
     }
 
-    @Test("while others record: what was recorded before is in the export, as a prefix, without holes")
-    func inUse() async throws {
+    @Test("An export during recording is a prefix without holes of the recorded accesses")
+    func exportDuringRecordingIsAPrefixWithoutHoles() async throws {
         let log = fixture.log { $0.batch = 128 }
         log.record(0..<6_000)
         try await log.flush()
@@ -87,8 +87,8 @@ struct ExportTests {
         #expect(log.statistics.written + log.statistics.lostCount == end)
     }
 
-    @Test("a reader shows the log as it was when it was opened, whatever is deleted or added meanwhile")
-    func snapshot() async throws {
+    @Test("A reader shows the log as it was opened, whatever is deleted or added meanwhile")
+    func readerShowsTheLogAsOpened() async throws {
         let log = fixture.log { $0.bounds = AccessLog.Bounds(rows: 12_000, bytes: nil, days: nil) }
         log.record(0..<12_000)
         try await log.flush()

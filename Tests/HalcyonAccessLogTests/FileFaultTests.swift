@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonAccessLog
 
 @Suite(
-    "A file that cannot be written: recording goes on, the loss is counted and reported, service resumes",
+    "Faults of the log file",
     .timeLimit(.minutes(20)))
 struct FileFaultTests {
     let fixture: LogFixture
@@ -23,8 +23,8 @@ struct FileFaultTests {
 
     var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: fixture.path)) } }
 
-    @Test("locked: accesses wait, then are lost, and are written when the lock is gone")
-    func locked() async throws {
+    @Test("Accesses of a locked file wait, then are lost, and are written when the lock is released")
+    func accessesOfALockedFileWaitAndAreWrittenLater() async throws {
         let log = fixture.log { $0.waitingLimit = 5 }
         log.record(0..<2)
         try await log.flush()
@@ -47,8 +47,8 @@ struct FileFaultTests {
         #expect(log.statistics.problem == nil)
     }
 
-    @Test("locked for a while: without a flush being asked for, the next attempt comes after the interval")
-    func retries() async throws {
+    @Test("Without a flush a locked file is retried after the interval")
+    func lockedFileIsRetriedAfterTheInterval() async throws {
         let log = fixture.log()
         try await log.flush()
         let other = try lock()
@@ -63,8 +63,8 @@ struct FileFaultTests {
         #expect(try fixture.accesses().count == 3)
     }
 
-    @Test("no page left: what cannot be written waits and is lost at the limit; the file stays sound")
-    func pageLimit() async throws {
+    @Test("Without a free page accesses wait and are lost at the limit; the file stays valid")
+    func pageLimitLosesAccessesAtTheWaitingLimit() async throws {
         let log = fixture.log {
             $0.pageLimit = 40
             $0.waitingLimit = 1_000
@@ -94,9 +94,9 @@ struct FileFaultTests {
     }
 
     @Test(
-        "damaged: set aside under another name, a new file begun, nothing that waits is lost",
+        "A damaged file is set aside and a new file started; no waiting access is lost",
         arguments: ["no SQLite file at all, but long enough to be one: \(String(repeating: "x", count: 200))", "x"])
-    func garbage(content: String) async throws {
+    func damagedFileIsSetAsideAndNothingWaitingIsLost(content: String) async throws {
         _ = try fixture.folder.file("access.sqlite", content)
         let log = fixture.log()
         log.record(0..<3)
@@ -109,8 +109,8 @@ struct FileFaultTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("truncated in the middle: set aside", arguments: [1, 2, 3])
-    func truncated(quarters: Int) async throws {
+    @Test("A file truncated in the middle is set aside", arguments: [1, 2, 3])
+    func truncatedFileIsSetAside(quarters: Int) async throws {
         let first = fixture.log()
         first.record(0..<1_500)
         try await first.close()
@@ -123,8 +123,8 @@ struct FileFaultTests {
         #expect(FileManager.default.fileExists(atPath: fixture.path + ".damaged"))
     }
 
-    @Test("pages overwritten under an open log: noticed when they are used, and the accesses in them counted as lost")
-    func overwritten() async throws {
+    @Test("A file with overwritten pages is set aside when they are read")
+    func pagesOverwrittenBeforeOpeningAreSetAside() async throws {
         let first = fixture.log()
         first.record(0..<1_500)
         try await first.close()
@@ -139,8 +139,8 @@ struct FileFaultTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a second damaged file takes the place of the first, so that they do not pile up")
-    func oneSetAside() async throws {
+    @Test("A second damaged file replaces the first, so that only one is kept")
+    func secondDamagedFileReplacesTheFirst() async throws {
         for content in ["first \(String(repeating: ".", count: 99))", "second \(String(repeating: ".", count: 99))"] {
             _ = try fixture.folder.file("access.sqlite", content)
             let log = fixture.log()
@@ -153,8 +153,8 @@ struct FileFaultTests {
                 == ["access.sqlite", "access.sqlite.damaged"])
     }
 
-    @Test("another program's SQLite file is left as it is; accesses are lost and counted")
-    func foreign() async throws {
+    @Test("Another program's SQLite file is unchanged; accesses are lost and counted")
+    func foreignFileIsUnchangedAndAccessesAreLost() async throws {
         try fixture.sql { try $0.execute(sql: "CREATE TABLE mine (x); INSERT INTO mine VALUES (1)") }
         let before = try bytes
         let log = fixture.log()
@@ -165,8 +165,8 @@ struct FileFaultTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["access.sqlite"])
     }
 
-    @Test("the log of a later release is left as it is; accesses are lost and counted")
-    func newer() async throws {
+    @Test("The log of a later release is unchanged; accesses are lost and counted")
+    func newerLogIsUnchangedAndAccessesAreLost() async throws {
         let first = fixture.log()
         first.record(0..<1)
         try await first.close()
@@ -182,8 +182,8 @@ struct FileFaultTests {
         #expect(try bytes == before)
     }
 
-    @Test("the file or its folder vanishes under an open log: a new one is begun and that is reported")
-    func vanished() async throws {
+    @Test("If the file or its folder vanishes under an open log, a new one is made and reported")
+    func vanishedFileOrFolderIsReplacedAndReported() async throws {
         let log = fixture.log()
         log.record(0..<3)
         try await log.flush()
@@ -200,8 +200,8 @@ struct FileFaultTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a directory in the file's place: an error, and service resumes when it is gone")
-    func directory() async throws {
+    @Test("A directory in place of the file is an error; writing resumes when it is removed")
+    func directoryInPlaceOfTheFileIsAnError() async throws {
         try FileManager.default.createDirectory(atPath: fixture.path, withIntermediateDirectories: false)
         let log = fixture.log()
         log.record(0..<3)

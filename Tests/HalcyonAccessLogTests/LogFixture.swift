@@ -16,7 +16,7 @@ final class LogFixture: Sendable {
 
     var path: String { "\(folder.path)/access.sqlite" }
 
-    /// A log whose clock stands still, without bounds unless `change` sets some.
+    /// A log whose clock does not move, without bounds unless `change` sets some.
     func log(_ change: (inout AccessLog.Configuration) -> Void = { _ in }) -> AccessLog {
         var configuration = AccessLog.Configuration()
         configuration.clock = clock
@@ -29,7 +29,7 @@ final class LogFixture: Sendable {
         return AccessLog(path: path, configuration)
     }
 
-    /// All accesses in the file; none where a process was killed before it wrote any.
+    /// All accesses in the file; none if a process was killed before it wrote any.
     func accesses() throws -> [RecordedAccess] {
         let reader: AccessLogReader
         do throws(AccessLogError) {
@@ -46,7 +46,7 @@ final class LogFixture: Sendable {
         }
     }
 
-    /// Does something with a connection of the test's own.
+    /// Calls a closure with the test's own connection.
     func sql<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try LogFixture.sql(path, body)
     }
@@ -59,7 +59,7 @@ final class LogFixture: Sendable {
         return try queue.inDatabase(body)
     }
 
-    /// Everything that SQLite and the schema's references have to say against the file.
+    /// The faults that SQLite's checks of integrity and foreign keys find in the file.
     func faults() throws -> [String] {
         try sql { db in
             let integrity = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
@@ -84,7 +84,7 @@ final class EventList: Sendable {
     func add(_ event: AccessLogEvent) { list.withLock { $0.append(event) } }
 }
 
-/// Waits until something holds, as long as the time limit of the suite allows.
+/// Waits until a condition holds, up to the time limit of the suite.
 func eventually(_ condition: () -> Bool) async throws -> Bool { await waitUntil(condition) }
 
 extension AccessLog {
@@ -98,7 +98,7 @@ extension AccessLog {
     }
 }
 
-/// Why something failed, or `nil` if it did not.
+/// The reason of a failure, or `nil` after success.
 func reason(_ body: () async throws(AccessLogError) -> Void) async -> AccessLogError.Reason? {
     do {
         try await body()

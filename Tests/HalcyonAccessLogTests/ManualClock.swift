@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that moves when it is told to.
+/// A clock that moves only by ``advance(by:)``.
 final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -18,7 +18,7 @@ final class ManualClock: Clock, Sendable {
 
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .nanoseconds(1) }
-    /// How many wait for the clock to move.
+    /// The number of sleepers.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -32,7 +32,7 @@ final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Moves the clock on and wakes those whose time has come.
+    /// Advances the clock and wakes the sleepers that are due.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Names: keys hashed unless asked for, every name distinct by its bytes", .timeLimit(.minutes(20)))
+@Suite("Names of keys, users and categories", .timeLimit(.minutes(20)))
 struct NameTests {
     let fixture: LogFixture
 
     init() throws { fixture = try LogFixture() }
 
-    /// Keys that are easily taken for one another, or for something else.
+    /// Keys that are easily confused with each other or with a path.
     static let oddKeys = [
         "", "a", "A", "/", "..", "../a", "a\u{0}", "a\u{0}b", "a\nb", "a,b", "\"a\"", "a|b", "caf\u{e9}", "cafe\u{301}",
         "👩‍👩‍👧",
@@ -18,8 +18,8 @@ struct NameTests {
         String(repeating: "k", count: 1_000_001), String(repeating: "l", count: 4_096),
     ]
 
-    @Test("a hashed key is the first 128 bits of its SHA-256, and its text is nowhere in the files")
-    func hashed() async throws {
+    @Test("A hashed key is the first 128 bits of its SHA-256, and its text is not in the files")
+    func hashedKeyIsAPrefixOfItsSHA256() async throws {
         let log = fixture.log { $0.keys = .hashed }
         log.record("abc", cost: 1, outcome: .memory)
         log.record("https://secret.example/cat.jpg", cost: 1, outcome: .memory)
@@ -34,8 +34,8 @@ struct NameTests {
         #expect(try !fixture.contains("secret"))
     }
 
-    @Test("raw keys are kept as they are; a key that was hashed before gets its text when it is met again")
-    func raw() async throws {
+    @Test("Raw keys are kept; a key that was hashed before gets its text at its next access")
+    func rawKeysAreKeptAndReplaceHashedOnes() async throws {
         let hashed = fixture.log { $0.keys = .hashed }
         hashed.record("a", cost: 1, outcome: .memory)
         hashed.record("b", cost: 1, outcome: .memory)
@@ -47,8 +47,8 @@ struct NameTests {
         #expect(keys[0] == "a" && keys[2] == "a" && keys[1].utf8.count == 32)
     }
 
-    @Test("odd keys: none meets another, raw or hashed", arguments: [true, false])
-    func oddKeys(raw: Bool) async throws {
+    @Test("Odd keys stay distinct, raw or hashed", arguments: [true, false])
+    func oddKeysStayDistinct(raw: Bool) async throws {
         let log = fixture.log { $0.keys = raw ? .raw : .hashed }
         for _ in 0..<2 {
             for key in NameTests.oddKeys { log.record(key, cost: 1, outcome: .miss) }
@@ -63,8 +63,8 @@ struct NameTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("odd users and categories come back as they were")
-    func oddNames() async throws {
+    @Test("Odd users and categories are read as recorded")
+    func oddUsersAndCategoriesAreReadAsRecorded() async throws {
         let names = NameTests.oddKeys.filter { !$0.isEmpty && $0.utf8.count <= 1_024 }
         let log = fixture.log()
         for name in names { log.record("k", cost: 1, categories: [name, "", "x", name], outcome: .memory, user: name) }
@@ -82,8 +82,8 @@ struct NameTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a user or category longer than 1,024 bytes is kept by its hash, and found by its name")
-    func longNames() async throws {
+    @Test("A user or category longer than 1,024 bytes is kept by its hash and found by its name")
+    func longUserOrCategoryIsKeptByItsHash() async throws {
         let long = String(repeating: "u", count: 1_025)
         let log = fixture.log()
         log.record("a", cost: 1, categories: [long], outcome: .memory, user: long)
@@ -97,8 +97,8 @@ struct NameTests {
         #expect(try fixture.accesses().map(\.key) == ["b"])
     }
 
-    @Test("names are stored once, however many accesses refer to them")
-    func dictionary() async throws {
+    @Test("Names are stored once, however many accesses refer to them")
+    func namesAreStoredOnce() async throws {
         let log = fixture.log { $0.batch = 16 }
         for number in 0..<300 {
             log.record(

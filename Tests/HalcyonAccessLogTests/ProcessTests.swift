@@ -5,7 +5,7 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Processes: killed while they log, or logging side by side", .serialized, .timeLimit(.minutes(20)))
+@Suite("Killed and concurrent processes", .serialized, .timeLimit(.minutes(20)))
 struct ProcessTests {
     let fixture: LogFixture
 
@@ -23,15 +23,15 @@ struct ProcessTests {
         try String(contentsOfFile: "\(fixture.folder.path)/\(name)", encoding: .utf8).split(separator: "\n")
     }
 
-    /// How many accesses a process had written when it last said so.
+    /// The number of written accesses in the last report of a process.
     func written(_ name: String) throws -> Int {
         guard let line = try lines(name).last else { return 0 }
         let word = try #require(line.split(separator: " ").last)
         return try #require(Int(word))
     }
 
-    /// Does something with several logs side by side, so often in all as processes are to be killed: a process that logs
-    /// at its ease leaves the machine idle.
+    /// Runs the closure with several logs in parallel; the kills are divided among them. A single slowly logging
+    /// process would leave the machine idle.
     func inLanes(_ body: @escaping @Sendable (ProcessTests, _ kills: Int) async throws -> Void) async throws {
         let kills = SoakLength.kills(short: 3)
         let lanes = kills.isMultiple(of: 8) ? 8 : 1
@@ -41,8 +41,8 @@ struct ProcessTests {
         }
     }
 
-    @Test("kill -9 at random points: what was written is there, in order, and the file is sound")
-    func kills() async throws {
+    @Test("After kill -9 at random points all written accesses are in order and the file is valid")
+    func killAtRandomPointsKeepsWrittenAccesses() async throws {
         try await inLanes { try await $0.kill(times: $1) }
     }
 
@@ -53,7 +53,7 @@ struct ProcessTests {
             let process = try start(name, count: .max, flushMilliseconds: 1_000)
             #expect(try await eventually { ((try? lines(name).count) ?? 0) > 0 })
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...2_200)))
-            // At random points before the first interval is over and after it; the last time surely after it.
+            // At random points before and after the end of the first interval; the last time always after it.
             if kill == times - 1 { #expect(try await eventually { ((try? written(name)) ?? 0) > 0 }) }
             await end(process)
 
@@ -72,8 +72,8 @@ struct ProcessTests {
         #expect(try fixture.accesses().count == expected.count + 1)
     }
 
-    @Test("kill -9 while old accesses and unused names are removed: what is left has no hole, and every name it needs")
-    func killsWhileTrimming() async throws {
+    @Test("After kill -9 during trimming the remaining accesses have no hole and all their names")
+    func killDuringTrimmingLeavesNoHole() async throws {
         try await inLanes { try await $0.killWhileTrimming(times: $1) }
     }
 
@@ -97,14 +97,14 @@ struct ProcessTests {
         try await log.close()
     }
 
-    /// Kills a process, and returns when it is gone.
+    /// Kills a process and waits for its end.
     private func end(_ process: ChildProcess) async {
         process.signal(SIGKILL)
         #expect(await process.ended() == .killed(by: SIGKILL))
     }
 
-    @Test("two processes at once: every access of both is there, in its order, with its own names")
-    func twoProcesses() async throws {
+    @Test("Two processes at once record all their accesses, each in order with its names")
+    func twoProcessesRecordAllAccessesInOrder() async throws {
         let count = 2_000
         let processes = try ["left", "right"].map { try start($0, count: count, flushMilliseconds: 20) }
         for process in processes {
@@ -123,8 +123,8 @@ struct ProcessTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a file that several make at once is a log to all of them")
-    func madeAtOnce() async throws {
+    @Test("A file that several logs create at once is a valid log for all of them")
+    func fileCreatedByManyAtOnceIsALog() async throws {
         for round in 0..<150 {
             let path = fixture.folder.path + "/new-\(round).sqlite"
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -136,8 +136,8 @@ struct ProcessTests {
         }
     }
 
-    @Test("two logs on one file in turn, with deletions and bounds: what each remembers of names stays true")
-    func twoLogs() async throws {
+    @Test("Two logs on one file in turn, with deletions and bounds, keep their names valid")
+    func twoLogsOnOneFileKeepTheirNamesValid() async throws {
         let logs = [fixture.log(), fixture.log { $0.bounds = AccessLog.Bounds(rows: 2_000, bytes: nil, days: nil) }]
         for round in 0..<20 {
             for (index, log) in logs.enumerated() {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Recording: buffered, in batches, off the caller's path", .timeLimit(.minutes(20)))
+@Suite("Recording in batches", .timeLimit(.minutes(20)))
 struct RecordingTests {
     let fixture: LogFixture
 
     init() throws { fixture = try LogFixture() }
 
-    @Test("what is recorded is read back, field by field and in order")
-    func fields() async throws {
+    @Test("All recorded fields are read back in order")
+    func recordedFieldsAreReadInOrder() async throws {
         let log = fixture.log()
         var expected: [RecordedAccess] = []
         for (number, outcome) in RecordedAccess.Outcome.allCases.enumerated() {
@@ -31,8 +31,8 @@ struct RecordingTests {
         #expect(log.statistics.recorded == 5 && log.statistics.written == 5 && log.statistics.waiting == 0)
     }
 
-    @Test("nothing is written before half the flush interval is over, then everything; an idle log sets no timer")
-    func flushInterval() async throws {
+    @Test("Accesses are written after half the flush interval; an idle log sets no timer")
+    func accessesAreWrittenAfterHalfTheFlushInterval() async throws {
         let log = fixture.log { $0.flushInterval = .seconds(8) }
         #expect(fixture.clock.sleeperCount == 0)
         log.record(0..<3)
@@ -49,19 +49,19 @@ struct RecordingTests {
         #expect(try await eventually { fixture.clock.sleeperCount == 1 })
     }
 
-    @Test("the flush interval is one second unless told otherwise")
-    func defaultInterval() { #expect(AccessLog.Configuration().flushInterval == .seconds(1)) }
+    @Test("The flush interval is one second by default")
+    func flushIntervalIsOneSecondByDefault() { #expect(AccessLog.Configuration().flushInterval == .seconds(1)) }
 
-    @Test("a full batch is written at once")
-    func fullBatch() async throws {
+    @Test("A full batch is written at once")
+    func fullBatchIsWrittenAtOnce() async throws {
         let log = fixture.log { $0.batch = 8 }
         log.record(0..<17)
         #expect(try await eventually { log.statistics.written >= 16 })
         #expect(try fixture.accesses().map(\.key).prefix(16) == (0..<16).map { "k\($0)" }[...])
     }
 
-    @Test("what comes faster than it can be written is lost and counted, and what was taken is kept")
-    func overload() async throws {
+    @Test("Accesses beyond the waiting limit are lost and counted; accepted ones are kept")
+    func overloadIsLostAndCounted() async throws {
         let log = fixture.log { $0.waitingLimit = 10 }
         log.record(0..<25)
         #expect(log.statistics.recorded == 10)
@@ -74,8 +74,8 @@ struct RecordingTests {
         #expect(log.statistics.written == 15 && log.statistics.lostCount == 15)
     }
 
-    @Test("threads record side by side: nothing is lost, each keeps its order, and times follow the order")
-    func threads() async throws {
+    @Test("Concurrent threads lose no access, keep their order, and times follow the order")
+    func concurrentThreadsLoseNothing() async throws {
         let log = fixture.log { $0.batch = 64 }
         let (threads, each) = (4, 2_000)
         await withTaskGroup(of: Void.self) { group in
@@ -98,8 +98,8 @@ struct RecordingTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("switched off, nothing is recorded and no file made; what was recorded before stays")
-    func optOut() async throws {
+    @Test("A disabled log records nothing and makes no file; earlier accesses are kept")
+    func disabledLogRecordsNothing() async throws {
         let log = fixture.log { $0.isRecording = false }
         log.record(0..<5)
         #expect(log.statistics == AccessLogStatistics())
@@ -113,8 +113,8 @@ struct RecordingTests {
         #expect(try fixture.accesses().map(\.key) == ["k5", "k6"])
     }
 
-    @Test("sessions: one an opening, and one more when the app says so")
-    func sessions() async throws {
+    @Test("A session begins at each opening and when the app begins one")
+    func sessionsBeginAtOpeningAndOnRequest() async throws {
         let first = fixture.log()
         first.record(0..<2)
         first.beginSession()
@@ -129,8 +129,8 @@ struct RecordingTests {
                 == [1_000_000, 1_000_002, 1_000_003])
     }
 
-    @Test("what waits is written when the log goes, and nothing is taken once it is closed")
-    func closing() async throws {
+    @Test("Waiting accesses are written when the log is released or closed; later ones are refused")
+    func waitingAccessesAreWrittenWhenTheLogEnds() async throws {
         do {
             let log = fixture.log()
             log.record(0..<3)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import HalcyonAccessLog
 
-@Suite("Schema: versioned, migrated without loss, and queried as its page says", .timeLimit(.minutes(20)))
+@Suite("Schema and migrations", .timeLimit(.minutes(20)))
 struct SchemaTests {
     let fixture: LogFixture
 
     init() throws { fixture = try LogFixture() }
 
-    /// A log as version 1 wrote it. This text is never changed: files like it exist.
+    /// A log of version 1. This text is never changed: such files exist.
     static let version1 = """
         PRAGMA auto_vacuum = INCREMENTAL;
         PRAGMA journal_mode = WAL;
@@ -46,8 +46,8 @@ struct SchemaTests {
         RecordedAccess(time: 2_500_000, key: "abc", cost: 60, outcome: .memory, session: 1),
     ]
 
-    @Test("a file of version 1 is read as it is, and is brought up to date by the first writing, nothing lost")
-    func migration() async throws {
+    @Test("A file of version 1 is read as it is, and migrated without loss at the first write")
+    func version1IsReadAndMigratedAtTheFirstWrite() async throws {
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
         #expect(try fixture.accesses() == SchemaTests.ofVersion1)
         #expect(try fixture.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 1)
@@ -68,8 +68,8 @@ struct SchemaTests {
         #expect(try fixture.faults() == [])
     }
 
-    @Test("a new file is what the migrations make of an old one, table by table")
-    func newEqualsMigrated() async throws {
+    @Test("A new file equals a migrated one, table by table")
+    func newFileEqualsAMigratedOne() async throws {
         let other = try LogFixture()
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
         for log in [fixture.log(), other.log()] {
@@ -94,8 +94,8 @@ struct SchemaTests {
         }
     }
 
-    @Test("a migration that fails changes nothing")
-    func failingMigration() throws {
+    @Test("A migration that fails changes nothing")
+    func failedMigrationChangesNothing() throws {
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
         let broken = LogSchema(migrations: [
             LogSchema.version1,
@@ -111,8 +111,8 @@ struct SchemaTests {
         #expect(try fixture.accesses() == SchemaTests.ofVersion1)
     }
 
-    @Test("the view names everything")
-    func view() async throws {
+    @Test("The view has the names of all keys, users, categories and outcomes")
+    func viewHasEveryName() async throws {
         try fixture.sql { try $0.execute(sql: SchemaTests.version1) }
         let log = fixture.log()
         try await log.flush()
@@ -132,8 +132,8 @@ struct SchemaTests {
         try await log.close()
     }
 
-    @Test("every query of the schema's page runs and finds something")
-    func documentedQueries() async throws {
+    @Test("Every query of the schema's page runs and finds rows")
+    func everyDocumentedQueryFindsRows() async throws {
         let log = fixture.log()
         for number in 0..<50 {
             log.record(

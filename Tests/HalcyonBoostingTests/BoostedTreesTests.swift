@@ -33,8 +33,8 @@ struct BoostedTreesTests {
         feature_importances:
         """
 
-    @Test("A value of at most the threshold goes left; leaves add up")
-    func worked() throws {
+    @Test("A value of at most the threshold goes left; the leaves of all trees add up")
+    func predictionAddsTheLeavesOfAllTrees() throws {
         let trees = try BoostedTrees(text: Self.text, features: 2)
         #expect(trees.count == 2)
         for (row, expected) in [
@@ -65,23 +65,23 @@ struct BoostedTreesTests {
             ("right_child=-3 -2", "right_child=-4 -2", "does not exist"),
             ("right_child=-3 -2", "right_child=-3 1", "does not exist"),
         ])
-    func malformed(part: String, replacement: String, sentence: String) throws {
+    func malformedModelTextIsRefused(part: String, replacement: String, sentence: String) throws {
         let text = Self.text.replacing(part, with: replacement)
         #expect(text != Self.text)
         let error = #expect(throws: BoostedTrees.Malformed.self) { try BoostedTrees(text: text, features: 2) }
         #expect(error?.description.contains(sentence) == true, "\(error?.description ?? "none")")
     }
 
-    @Test("A library that is not there is one sentence that says how to get it")
-    func missing() {
+    @Test("A missing library gives one sentence that names HALCYON_LIGHTGBM")
+    func missingLibraryIsOneSentence() {
         let error = #expect(throws: LightGBM.Missing.self) { try LightGBM(path: "/nowhere/lib_lightgbm.so") }
         let sentence = error?.description ?? ""
         #expect(sentence.hasPrefix("LightGBM cannot be loaded (/nowhere/lib_lightgbm.so: "), "\(sentence)")
         #expect(sentence.contains("HALCYON_LIGHTGBM") && !sentence.contains("\n"))
     }
 
-    @Test("LightGBM's own predictions, bit for bit, and the same trees each time")
-    func likeLightGBM() throws {
+    @Test("Predictions equal LightGBM's, bit for bit, and training is repeatable")
+    func predictionsEqualLightGBMsBits() throws {
         guard let library = lightGBM(for: "the comparison of predictions") else { return }
         var (set, generator) = (TrainingSet(features: 5), SplitMix64(seed: 7))
         for _ in 0..<4_000 {

@@ -29,8 +29,8 @@ struct BoostingConformanceTests {
         }
     }
 
-    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: policies)
-    func bounds(number: Int) {
+    @Test("Calls come in order, a victim is resident, and used bytes never exceed the capacity", arguments: policies)
+    func callsAreOrderedVictimsResidentAndCapacityKept(number: Int) {
         for trace in MicroTrace.all {
             for capacity in Self.capacities {
                 let policy = policy(number)
@@ -48,8 +48,8 @@ struct BoostingConformanceTests {
         }
     }
 
-    @Test("Decisions over a prefix do not change with what follows, nor from run to run", arguments: policies)
-    func causality(number: Int) {
+    @Test("Decisions on a prefix do not depend on later requests, and are equal in every run", arguments: policies)
+    func decisionsAreCausalAndRepeatable(number: Int) {
         for trace in MicroTrace.all {
             let context = trace.context(for: policy(number), capacity: 40)
             let whole = CheckedRun(policy(number), context).serve(trace.accesses)
@@ -60,7 +60,7 @@ struct BoostingConformanceTests {
     }
 
     @Test("Entries can be removed at any time", arguments: policies)
-    func removal(number: Int) {
+    func entriesCanBeRemovedAtAnyTime(number: Int) {
         for trace in MicroTrace.all {
             let cache = policy(number).makeCache(trace.context(for: policy(number), capacity: 40))
             for access in trace.accesses {
@@ -72,8 +72,8 @@ struct BoostingConformanceTests {
         }
     }
 
-    @Test("A recycled number decides as a new one", arguments: policies)
-    func recycling(number: Int) {
+    @Test("A recycled number leads to the same decisions as a new one", arguments: policies)
+    func recycledNumberIsDecidedLikeANewOne(number: Int) {
         for trace in MicroTrace.all {
             for capacity in [1, 7, 40] {
                 let context = trace.context(for: policy(number), capacity: capacity, roomForEntries: false)
@@ -85,8 +85,8 @@ struct BoostingConformanceTests {
         }
     }
 
-    @Test("Models are trained again and again", arguments: policies)
-    func trains(number: Int) {
+    @Test("Models are trained at least three times", arguments: policies)
+    func modelsAreTrainedRepeatedly(number: Int) {
         let trace = MicroTrace(.mixed, sizes: .varied)
         let cache = policy(number).makeCache(trace.context(for: policy(number), capacity: 400))
         for access in trace.accesses { _ = cache.access(access) }
@@ -94,8 +94,8 @@ struct BoostingConformanceTests {
         #expect(trainings >= 3)
     }
 
-    @Test("Before the first model, both decide as LRU", arguments: MicroTrace.all.indices, [1, 7, 40, 400])
-    func untrained(index: Int, capacity: Int) {
+    @Test("Before the first model, both policies decide as LRU", arguments: MicroTrace.all.indices, [1, 7, 40, 400])
+    func untrainedPoliciesDecideAsLRU(index: Int, capacity: Int) {
         let trace = MicroTrace.all[index]
         let lru = CheckedRun(
             ConfiguredPolicy(LRU.self), trace.context(for: ConfiguredPolicy(LRU.self), capacity: capacity))
@@ -107,8 +107,8 @@ struct BoostingConformanceTests {
         }
     }
 
-    @Test("Without LightGBM a policy is refused when it is to run, and can be named; with it, both are configured")
-    func availability() throws {
+    @Test("Without LightGBM a policy can be named but not configured; with it both are configured")
+    func policyWithoutLightGBMIsNamedButNotConfigured() throws {
         for name in ["lrb", "3l-cache(batch=10)"] {
             #expect(try PolicyCatalogue.named.policy(name).label == name)
             switch LightGBM.shared {

@@ -15,8 +15,8 @@ struct LRBTests {
         return row.array
     }
 
-    @Test("An object with one request: its age, its size and decayed counters of 1")
-    func oneRequest() {
+    @Test("The features of an object with one request are its age, size and decayed counters")
+    func objectWithOneRequestHasAgeSizeAndCounters() {
         let histories = RequestHistories()
         let found = row(histories, .max, age: 3_000, size: 70, window: 1 << 26)
         // 3,000 / 1,024 is 2, 3,000 / 2,048 is 1, and 0 for the larger ones.
@@ -25,7 +25,7 @@ struct LRBTests {
     }
 
     @Test("Distances are newest first; counters decay by whole multiples of their length and grow by 1")
-    func threeRequests() {
+    func distancesAreNewestFirstAndCountersDecay() {
         var histories = RequestHistories()
         let history = histories.begin(distance: 1_024)
         histories.append(distance: 5_000, to: history)
@@ -38,7 +38,7 @@ struct LRBTests {
     }
 
     @Test("The last 31 distances are kept; a released history is used again")
-    func ring() {
+    func last31DistancesAreKept() {
         var histories = RequestHistories()
         let (first, other) = (histories.begin(distance: 1), histories.begin(distance: 77))
         for distance in UInt32(2)...40 { histories.append(distance: distance, to: first) }
@@ -50,8 +50,8 @@ struct LRBTests {
         #expect(row(histories, other, age: 0, size: 1, window: 9)[1...3] == [77, 0, 0])
     }
 
-    @Test("Samples wait by object, the newest first")
-    func pendingSamples() {
+    @Test("Pending samples are kept by object and removed newest first")
+    func samplesAreRemovedNewestFirstByObject() {
         var pending = SampleLists()
         var (first, second) = (SampleLists.none, SampleLists.none)
         for time in UInt32(1)...4 { pending.add(time, to: &first) }
@@ -66,8 +66,8 @@ struct LRBTests {
     /// Requests 0: x, 1: a (evicts x), 2, 3, …: a, with a window of 3. The first sample is drawn at request 2, of a or of
     /// x. At request 3, x is forgotten: its sample has the age 2 and the label 2 × 3. Later samples are of a.
     @Test(
-        "Worked: an object is forgotten at the end of the window, with a label of twice the window", arguments: 1...20)
-    func forgotten(seed: UInt64) throws {
+        "An object forgotten at the end of the window has a label of twice the window", arguments: 1...20)
+    func objectForgottenAtTheWindowsEndIsLabelledTwiceTheWindow(seed: UInt64) throws {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.lrb(trainer) {
             $0.window = 3
@@ -91,15 +91,15 @@ struct LRBTests {
     }
 
     /// With a window of 2, x is resident for longer than the window when b evicts it: its samples have the label age + 2.
-    @Test("Worked: a resident that is evicted outside the window has a label of its age and the window")
-    func outside() throws {
+    @Test("A resident evicted outside the window has a label of its age plus the window")
+    func residentEvictedOutsideTheWindowIsLabelledAgePlusWindow() throws {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.lrb(trainer) {
             $0.window = 2
             $0.boosting.batch = 3
         }
         let cache = policy.makeCache(PolicyContext(capacity: 2, seed: 3))
-        // x = 1 comes at request 2 and is evicted at request 7, after hits of a = 2 and the forgetting of 9.
+        // x = 1 is inserted at request 2 and is evicted at request 7, after hits of a = 2 and the forgetting of 9.
         for (number, entry) in ([9, 2, 1, 2, 2, 2, 2, 3] as [EntryID]).enumerated() {
             _ = cache.access(Access(entry: entry, requestNumber: number))
         }
@@ -114,7 +114,7 @@ struct LRBTests {
 
     /// Every row is that of an object at the time of a request, as computed from the whole sequence; one for each time.
     @Test("Each request samples one known object; its features and label follow from the sequence", arguments: 1...6)
-    func rows(seed: UInt64) throws {
+    func eachRequestSamplesOneKnownObject(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let sequence = (0..<3_000).map { _ in EntryID(generator.next(below: 60) * generator.next(below: 3)) }
         let trainer = AgeTrainer()

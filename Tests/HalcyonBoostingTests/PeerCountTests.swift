@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonBoosting
 
-/// Misses of LRB and 3L-Cache beside those that libCacheSim 0.3.5 counted, in the committed file of its counts.
+/// Misses of LRB and 3L-Cache compared with the committed counts of libCacheSim 0.3.5.
 ///
 /// `Experiments/peers.md` has all cells over five seeds. These are short ones, with two seeds.
 @Suite("Counts beside the authors' code", .timeLimit(.minutes(20)))
@@ -34,8 +34,8 @@ struct PeerCountTests {
         }
     }
 
-    @Test("Where the release never trains, the misses are the same")
-    func untrained() throws {
+    @Test("As long as the release does not train, the misses are equal")
+    func missesEqualTheReleaseBeforeTraining() throws {
         guard lightGBM(for: "the comparison with libCacheSim") != nil else { return }
         let feed = try Trace.load(BundledTrace.path("feed.csv"))
         let capacity = 30_590_078
@@ -48,13 +48,14 @@ struct PeerCountTests {
     }
 
     @Test(
-        "Within 1 % of the release on a real trace",
+        "Mean misses on a real trace are within 1 % of the release",
         arguments: [
             ("lirs-loop", "3l-cache", "", 202), ("lirs-loop", "lrb", "objective=object-miss-ratio", 101),
             ("scarab-recs", "3l-cache", "objective=object-miss-ratio", 2_583),
             ("scarab-recs", "3l-cache", "", 2_583),
         ])
-    func trained(trace: String, policy: String, parameters: String, capacity: Int) throws {
+    func missesAreWithinOnePercentOfTheRelease(trace: String, policy: String, parameters: String, capacity: Int) throws
+    {
         guard lightGBM(for: "the comparison with libCacheSim") != nil else { return }
         guard let folder = realTraces(for: "the comparison with libCacheSim") else { return }
         let loaded = try Trace.load(folder.appending(path: "plain/\(trace).csv.gz").path)

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("3L-Cache: features, candidates and history", .timeLimit(.minutes(20)))
 struct ThreeLCacheTests {
-    @Test("Worked: features at a time")
-    func features() {
+    @Test("The features at a time match figures worked by hand")
+    func featuresMatchFiguresByHand() {
         let row = FeatureRow(count: ThreeLRecord.features)
         var record = ThreeLRecord(size: 9, firstRequest: 10)
         record.fill(row.values, at: 14)
@@ -21,8 +21,8 @@ struct ThreeLCacheTests {
         #expect(record.frequency == .max)
     }
 
-    @Test("The ring of evictions keeps order and empty places, beside a plain array")
-    func ring() {
+    @Test("The ring of evictions equals a plain array in order and empty places")
+    func evictionRingEqualsAPlainArray() {
         var ring = EvictionRing()
         var generator = SplitMix64(seed: 1)
         var plain: [(number: UInt32, entry: EntryID)] = []
@@ -43,8 +43,8 @@ struct ThreeLCacheTests {
         }
     }
 
-    @Test("The heap gives the farthest valid prediction, beside a plain dictionary")
-    func heap() {
+    @Test("The heap gives the farthest valid prediction, as a plain dictionary")
+    func heapGivesTheFarthestValidPrediction() {
         var heap = CandidateHeap(capacity: 0)
         var generator = SplitMix64(seed: 2)
         var plain: [EntryID: Float] = [:]
@@ -77,14 +77,14 @@ struct ThreeLCacheTests {
 
     /// The order that libstdc++'s `push_heap` and `pop_heap` give, computed with them.
     @Test("Equal predictions leave the heap in the order of the authors' code")
-    func equalPredictions() {
+    func equalPredictionsFollowTheAuthorsOrder() {
         var heap = CandidateHeap(capacity: 0)
         for entry in EntryID(0)..<10 { heap.insert(entry, distance: 5) }
         #expect((0..<10).map { _ in heap.popFarthest() } == [0, 2, 6, 9, 8, 5, 7, 4, 1, 3])
     }
 
-    @Test("Worked: the head of a scan has all residents, the rest those with few requests")
-    func scan() {
+    @Test("The head of a scan has all residents, the rest those with few requests")
+    func scanHeadHasAllResidentsAndTheRestTheRare() {
         var scan = CandidateScan(largestStep: 1_024, adapts: true)
         scan.beginStep(residents: 1_000)
         // 1 % and two more.
@@ -101,8 +101,8 @@ struct ThreeLCacheTests {
         #expect(tiny.step == 1)
     }
 
-    @Test("Worked: after a scan the limits follow its evictions")
-    func adaptation() {
+    @Test("After a scan the limits follow its evictions")
+    func limitsFollowTheEvictionsOfAScan() {
         var scan = CandidateScan(largestStep: 100, adapts: true)
         scan.beginStep(residents: 100)
         for _ in 0..<2 { _ = scan.pass(frequency: 1) }
@@ -120,8 +120,8 @@ struct ThreeLCacheTests {
         #expect(scan.headPercent == 1 && scan.reservedPercent == 1 && scan.frequencyLimit == 1)
     }
 
-    @Test("Worked: the history grows while it finds more than 1 % further requests")
-    func history() {
+    @Test("The history grows while it finds more than 1 % further requests")
+    func historyGrowsWhileItFindsMoreThanOnePercent() {
         func window(requests: Int, hits: Int, found: Int) -> HistoryWindow {
             var window = HistoryWindow()
             window.isFull = true
@@ -142,8 +142,8 @@ struct ThreeLCacheTests {
 
     /// Requests 0: x, 1: a (evicts x), then a. The history holds up to 1 × 1 + 2 evictions, so that x stays known. A
     /// sample of a that was drawn at request t has age 0 and the label of the next request, a distance of 1.
-    @Test("Worked: samples and labels", arguments: 1...10)
-    func samples(seed: UInt64) throws {
+    @Test("Samples and labels match a sequence worked by hand", arguments: 1...10)
+    func samplesAndLabelsMatchASequenceByHand(seed: UInt64) throws {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.threeLCache(trainer) { $0.boosting.batch = 5 }
         let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
@@ -162,8 +162,8 @@ struct ThreeLCacheTests {
 
     /// Object i is requested at time i alone, and evicted at time i + 1. Three evicted objects are known beside one
     /// resident, so that object i is forgotten at time i + 4: a wait of 4. After the first training, 4 is added to it.
-    @Test("Worked: an object that is forgotten has a label of its wait and the longest wait before", arguments: 1...10)
-    func forgotten(seed: UInt64) {
+    @Test("A forgotten object has a label of its wait plus the longest wait before", arguments: 1...10)
+    func forgottenObjectIsLabelledByItsWait(seed: UInt64) {
         let trainer = AgeTrainer()
         let policy = ConfiguredPolicy.threeLCache(trainer) { $0.boosting.batch = 30 }
         let cache = policy.makeCache(PolicyContext(capacity: 1, seed: seed))
@@ -181,7 +181,7 @@ struct ThreeLCacheTests {
 
     /// With one object more than fits, none is forgotten. Until the first training every sample is used.
     @Test("The features and labels of samples follow from the sequence", arguments: 1...6)
-    func rows(seed: UInt64) throws {
+    func samplesFollowFromTheSequence(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
         let sequence = (0..<4_000).map { _ in EntryID(generator.next(below: 21)) }
         let trainer = AgeTrainer()

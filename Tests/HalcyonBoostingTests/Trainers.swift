@@ -3,9 +3,9 @@ import Synchronization
 
 @testable import HalcyonBoosting
 
-/// Keeps the sets that it is given, and predicts the age of an object by a tree for each power of 2.
+/// Keeps its training sets, and predicts the age of an object by a tree for each power of 2.
 ///
-/// The prediction grows with the age, so that a policy that trusts it decides much as LRU does.
+/// The prediction grows with the age, so that a policy with these trees decides almost as LRU.
 final class AgeTrainer: TreeTrainer {
     private let kept = Mutex<[TrainingSet]>([])
 
@@ -31,7 +31,7 @@ extension TrainingSet {
     }
 }
 
-/// LightGBM, or `nil`, said aloud.
+/// LightGBM, or `nil` after a printed note.
 func lightGBM(for test: String) -> LightGBM? {
     switch LightGBM.shared {
     case .success(let library): return library

@@ -23,8 +23,8 @@ struct CurveSweepTests {
         try names.map { try PolicyCatalogue.standard.policy($0) }
     }
 
-    @Test("the curve of a policy at a capacity is its replay there, offline, learned and sized ones too")
-    func equalsReplay() async throws {
+    @Test("The replayed curve of any policy has the miss ratios of its replays")
+    func replayedCurveEqualsReplays() async throws {
         for trace in [try zipf(6_000, 900), try sized()] {
             let policies = try policies("lru", "s3-fifo(small=0.2)", "belady", "learned(evictions=32)", "gdsf")
             let capacities = [Int(trace.distinctSize) / 50, Int(trace.distinctSize) / 5, Int(trace.distinctSize)]
@@ -45,8 +45,8 @@ struct CurveSweepTests {
         }
     }
 
-    @Test("the replayed curve of LRU is the exact one")
-    func equalsStack() async throws {
+    @Test("The replayed curve of LRU equals the exact one")
+    func replayedCurveOfLRUEqualsTheExactOne() async throws {
         let trace = try zipf(6_000, 900)
         let capacities = [1, 2, 10, 100, 500, 899, trace.objectCount]
         let sweep = try CurveSweep(trace: trace, policies: try policies("lru"), capacities: capacities)
@@ -55,8 +55,8 @@ struct CurveSweepTests {
         #expect(replayed.points == exact.points)
     }
 
-    @Test("a sample of all objects is no sample")
-    func everything() async throws {
+    @Test("A sample of all objects gives the curve of the whole trace")
+    func sampleOfAllObjectsIsTheWholeTrace() async throws {
         let trace = try zipf(4_000, 500)
         let policies = try policies("arc", "belady")
         let whole = try await CurveSweep(trace: trace, policies: policies, capacities: [5, 50, 400]).run()
@@ -64,8 +64,8 @@ struct CurveSweepTests {
         #expect(whole == sampled && whole.allSatisfy { $0.method == .replayed })
     }
 
-    @Test("a miniature is as near as it states, at the size of all objects exact, and repeatable")
-    func miniature() async throws {
+    @Test("A miniature is within its stated error, exact at the size of all objects and repeatable")
+    func miniatureIsWithinItsStatedError() async throws {
         let trace = try zipf(30_000, 5_000)
         let policies = try policies("lru", "s3-fifo", "belady")
         let capacities = [500, 1_000, 2_000, trace.objectCount]
@@ -95,8 +95,8 @@ struct CurveSweepTests {
         #expect(distances.count { $0 <= 0.05 } <= 10)
     }
 
-    @Test("a sample of nothing is refused")
-    func nothing() throws {
+    @Test("A sample without objects is refused")
+    func emptySampleIsRefused() throws {
         let trace = TinyTraces.unit([0, 1, 0])
         let lru = try policies("lru")
         #expect(throws: ReplayError.self) {
@@ -106,8 +106,8 @@ struct CurveSweepTests {
         }
     }
 
-    @Test("capacities lie within the bounds, rise, and end at the upper one")
-    func capacities() {
+    @Test("Capacities rise within the bounds and end at the upper one")
+    func capacitiesRiseWithinTheirBounds() {
         #expect(MissRatioCurve.capacities(4, from: 1, to: 1_000, byRatio: true) == [1, 10, 100, 1_000])
         #expect(MissRatioCurve.capacities(5, from: 0, to: 9, byRatio: false) == [1, 3, 5, 7, 9])
         #expect(MissRatioCurve.capacities(20, from: 1, to: 3, byRatio: true) == [1, 2, 3])

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Sweeps", .timeLimit(.minutes(20)))
 struct SweepTests {
-    /// A report with another fingerprint would show that the trace was hashed again, while or after runs were timed.
+    /// A report with another fingerprint would show that the trace was hashed again, during or after the timed runs.
     @Test("The trace is hashed before the first run, and its report does not hash it again")
-    func hashesFirst() async throws {
+    func traceIsHashedOnceBeforeTheFirstRun() async throws {
         let trace = try ZipfModel(requests: 4_000, objects: 500, alpha: 0.8).generate(seed: 3, names: false)
         let sweep = try Sweep(trace: trace, policies: ["lru", "s3-fifo"], capacities: ["1%", "10%"])
         var summary = TraceSummary(trace, path: "zipf")

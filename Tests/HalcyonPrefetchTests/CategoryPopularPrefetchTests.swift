@@ -22,8 +22,8 @@ struct CategoryPopularPrefetchTests {
     ///     P(10)           ½ (3 + 4 · 6/9) / 9 + ½ · 2/5 = 0.515
     ///     P(20)           ½ (2 + 4 · 3/9) / 9 + ½ · 3/5 = 0.485
     ///     scores          b 3/6 P(10) = 0.257; c 2/3 P(20) = 0.323; d 1/3 P(20) = 0.162
-    @Test("Half the user's counts, half the transitions, times the share within the category")
-    func mixture() {
+    @Test("The score is half user counts, half transitions, times the share within the category")
+    func scoreMixesUserCountsTransitionsAndShares() {
         var requests = requests(["a": 1, "b": 1, "c": 2, "d": 2])
         requests.ask("bbbd", user: 1)
         requests.ask("acaca", user: 0)
@@ -32,9 +32,9 @@ struct CategoryPopularPrefetchTests {
         #expect(requests.plan(after: "a", holding: "ac") == "bd")
     }
 
-    /// Nothing is known of user 7 but the shares: a has 2/2 of 2/3, b 1/1 of 1/3.
+    /// User 7 has only the shares: a has 2/2 of 2/3, b 1/1 of 1/3.
     @Test("For an unknown user only the shares over all users count")
-    func stranger() {
+    func unknownUserGetsTheSharesOfAllUsers() {
         var requests = requests(["a": 1, "b": 2])
         requests.ask("aab", user: 1)
         #expect(requests.plan(after: "z", user: 7) == "ab")
@@ -46,7 +46,7 @@ struct CategoryPopularPrefetchTests {
     ///     P(20) = ½ (4 · 1/4) / 5 + ½ = 0.6
     ///     P(30) = ½ (4 · 1/4) / 5 = 0.1
     @Test("Transitions are counted over all users")
-    func transitions() {
+    func transitionsAreCountedOverAllUsers() {
         var requests = requests(["a": 1, "b": 2, "c": 4, "d": 1])
         requests.ask("c", user: 2)
         requests.ask("ab", user: 1)
@@ -54,8 +54,8 @@ struct CategoryPopularPrefetchTests {
         #expect(requests.plan(after: "d") == "bac")
     }
 
-    @Test("An object with several categories has the best score, and is proposed once")
-    func severalCategories() {
+    @Test("An object with several categories has its best score and is proposed once")
+    func objectWithSeveralCategoriesIsProposedOnce() {
         var requests = requests(["a": 3, "b": 1, "c": 2])
         requests.ask("abc bcb")
         #expect(requests.plan(after: "z").sorted() == ["a", "b", "c"])
@@ -65,7 +65,7 @@ struct CategoryPopularPrefetchTests {
     }
 
     @Test("An announced object is a candidate at once, after all requested ones")
-    func announced() {
+    func announcedObjectIsProposedAfterRequestedOnes() {
         var requests = requests(["a": 1, "b": 1])
         requests.ask("ab")
         #expect(requests.plan(after: "b") == "a")
@@ -76,7 +76,7 @@ struct CategoryPopularPrefetchTests {
     }
 
     @Test("A request without categories keeps the user's last category")
-    func withoutCategories() {
+    func requestWithoutCategoriesKeepsTheLastCategory() {
         var requests = requests(["a": 1, "b": 2])
         requests.ask("abaz", user: 0)
         #expect(requests.plan(after: "z") == "ba")

@@ -4,8 +4,8 @@ import Testing
 @Suite("Markov by hand", .timeLimit(.minutes(20)))
 struct MarkovPrefetchTests {
     /// b followed on a three times, c twice, d once.
-    @Test("The most frequent successors come first, held ones are skipped")
-    func order() {
+    @Test("The most frequent successors come first; held ones are skipped")
+    func mostFrequentSuccessorsComeFirst() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("ab ac ab ad ac ab")
         #expect(requests.plan(after: "a") == "bcd")
@@ -16,7 +16,7 @@ struct MarkovPrefetchTests {
     }
 
     @Test("Of equally frequent successors the latest comes first; a repeated request is not a step")
-    func ties() {
+    func latestOfEqualSuccessorsComesFirst() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("ab ac aaad")
         #expect(requests.plan(after: "a") == "dcb")
@@ -26,7 +26,7 @@ struct MarkovPrefetchTests {
 
     /// The users take turns; for each of them x never follows on a.
     @Test("A successor is the same user's next object, counted over all users")
-    func users() {
+    func successorIsTheSameUsersNextObject() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext()))
         requests.ask("a", user: 1)
         requests.ask("x", user: 2)
@@ -39,8 +39,8 @@ struct MarkovPrefetchTests {
         #expect(requests.plan(after: "a", user: 1) == "cb")
     }
 
-    @Test("Separate chains do not share successors")
-    func perUser() {
+    @Test("Per-user chains do not share successors")
+    func perUserChainsDoNotShareSuccessors() {
         var requests = LetteredRequests(MarkovPrefetch(PrefetchContext(), isPerUser: true))
         requests.ask("ab", user: 1)
         requests.ask("ac", user: 2)

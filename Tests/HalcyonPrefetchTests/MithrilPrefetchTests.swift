@@ -23,8 +23,8 @@ struct MithrilPrefetchTests {
     ///     b c     2 apart: weak, but no other block is sooner after b
     ///     c d     1 apart: strong
     ///     a c     3 apart: none
-    @Test("Blocks that are always requested together are associated, the earlier fetches the later")
-    func worked() {
+    @Test("Blocks that are always requested together are associated, the earlier with the later")
+    func blocksRequestedTogetherAreAssociated() {
         var requests = requests(lookahead: 2, rows: 4)
         requests.ask("ab.cd..ab.c")
         #expect(requests.plan(after: "a") == "", "the table is not full yet")
@@ -36,7 +36,7 @@ struct MithrilPrefetchTests {
 
     /// Δ is 3. Records: a 1 9, b 3 11, c 4 12: c is weakly associated with a, but b comes sooner.
     @Test("Of weak associations only the first counts, of strong ones all")
-    func firstWeak() {
+    func onlyTheFirstWeakAssociationCounts() {
         var requests = requests(lookahead: 3, rows: 3)
         requests.ask("a.bc....a.bc")
         #expect(requests.plans(after: "abc") == ["b", "c", ""])
@@ -44,7 +44,7 @@ struct MithrilPrefetchTests {
 
     /// Records: a 1 8, b 2 9, c 3 8 + 3 = 12: the second pair of b and c is 3 apart, that of a and c 4.
     @Test("One pair of records that is too far apart prevents an association")
-    func farApart() {
+    func recordsTooFarApartPreventAnAssociation() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("abc....ab..c")
         #expect(requests.plans(after: "abc") == ["b", "", ""])
@@ -52,22 +52,22 @@ struct MithrilPrefetchTests {
 
     /// b has three records, a two.
     @Test("Blocks with unequal numbers of records are not associated")
-    func unequal() {
+    func blocksWithUnequalRecordsAreNotAssociated() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("ab....ab..b.c.c")
         #expect(requests.plans(after: "abc") == ["", "", ""])
     }
 
     /// a and b get four records, one more than S, and start again without records; c d and e then fill the table.
-    @Test("A frequent block is dropped")
-    func frequent() {
+    @Test("A block with more records than the support is dropped")
+    func frequentBlockIsDropped() {
         var requests = requests(lookahead: 2, rows: 3)
         requests.ask("ab..ab..ab..ab..cd..cd..ee")
         #expect(requests.plans(after: "abcd") == ["", "", "d", ""])
     }
 
     @Test("Hits are not recorded, but advance the time")
-    func hits() {
+    func hitsAdvanceTheTimeWithoutARecord() {
         var requests = requests(lookahead: 1, rows: 2)
         requests.ask("ab")
         requests.ask("ab", isHit: true)
@@ -84,7 +84,7 @@ struct MithrilPrefetchTests {
     }
 
     @Test("A block keeps its latest associations, the latest first")
-    func listLength() {
+    func blockKeepsItsLatestAssociations() {
         var requests = requests(lookahead: 1, rows: 2)
         requests.ask("ab..ab..ac..ac..")
         #expect(requests.plan(after: "a") == "cb")
@@ -96,7 +96,7 @@ struct MithrilPrefetchTests {
 
     /// There is room for two: a is removed before its second request.
     @Test("A full recording table replaces its oldest block")
-    func recordingTable() {
+    func fullRecordingTableReplacesItsOldestBlock() {
         var requests = requests(lookahead: 1, rows: 2, recording: 2)
         requests.ask("ab.ab")
         #expect(requests.plan(after: "a") == "")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-@Suite("The threshold of what is fetched between visits", .timeLimit(.minutes(20)))
+@Suite("The threshold of prefetches between visits", .timeLimit(.minutes(20)))
 struct OutcomesByProbabilityTests {
-    /// Draws probabilities over all octaves, and outcomes that come out `bias` times as often as predicted.
+    /// Draws probabilities over all octaves, and outcomes that are `bias` times as frequent as predicted.
     private func outcomes(_ count: Int, bias: Float) -> OutcomesByProbability {
         var outcomes = OutcomesByProbability()
         var generator = SeededGenerator(seed: 11)
@@ -18,7 +18,7 @@ struct OutcomesByProbabilityTests {
     }
 
     @Test("Before any outcome, the threshold is the price, to half an octave")
-    func untrained() {
+    func thresholdIsThePriceBeforeAnyOutcome() {
         for price: Float in [0.003, 0.01, 0.1, 0.3] {
             let threshold = OutcomesByProbability().threshold(forShare: price)
             #expect((price / 1.5...price * 1.5).contains(threshold))
@@ -26,24 +26,24 @@ struct OutcomesByProbabilityTests {
         #expect(OutcomesByProbability().threshold(forShare: 0) == 0)
     }
 
-    @Test("A network that promises four times too much needs four times the probability; one that is right, the price")
-    func calibration() {
+    @Test("A network that predicts four times too much raises the threshold fourfold")
+    func overconfidentNetworkRaisesTheThreshold() {
         for (bias, times) in [(Float(1), Float(1)), (0.25, 4)] {
             let threshold = outcomes(60_000, bias: bias).threshold(forShare: 0.05)
             #expect((0.05 * times / 1.6...0.05 * times * 1.6).contains(threshold))
         }
     }
 
-    @Test("Where nothing that is predicted comes out, nothing so probable reaches the threshold")
-    func nothing() {
+    @Test("If no prediction comes true, the threshold is above every predicted probability")
+    func predictionsWithoutRequestsRaiseTheThreshold() {
         var outcomes = OutcomesByProbability()
         var generator = SeededGenerator(seed: 13)
         for _ in 0..<60_000 { outcomes.note(0.01 + 0.05 * Float(generator.unit()), isRequested: false) }
         #expect(outcomes.threshold(forShare: 0.01) > 0.06)
     }
 
-    @Test("It follows a change within some ten thousand outcomes")
-    func change() {
+    @Test("The threshold follows a change within some ten thousand outcomes")
+    func thresholdFollowsAChange() {
         var outcomes = outcomes(60_000, bias: 1)
         let before = outcomes.threshold(forShare: 0.05)
         var generator = SeededGenerator(seed: 12)

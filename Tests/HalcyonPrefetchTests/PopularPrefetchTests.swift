@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Popularity by hand", .timeLimit(.minutes(20)))
 struct PopularPrefetchTests {
-    @Test("The most popular first, over all users; never the object just requested")
-    func order() {
+    @Test("The most popular object over all users is proposed first; the one just requested never")
+    func mostPopularObjectIsProposedFirst() {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
         requests.ask("abc", user: 1)
         requests.ask("bcc", user: 2)
@@ -15,8 +15,8 @@ struct PopularPrefetchTests {
     }
 
     /// a was requested three times, two half-lives before b was once: ¾ of an access.
-    @Test("Counts halve", arguments: [(2, "ba"), (1, "ab")])
-    func decay(halfLives: Int, expected: String) {
+    @Test("Counts halve with each half-life", arguments: [(2, "ba"), (1, "ab")])
+    func countsHalveWithEachHalfLife(halfLives: Int, expected: String) {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
         requests.ask("aaa")
         for _ in 0..<PopularPrefetch.halfLife * halfLives {
@@ -27,7 +27,7 @@ struct PopularPrefetchTests {
     }
 
     @Test("Scaling the scores down keeps the order")
-    func rescaling() {
+    func rescalingKeepsTheOrder() {
         var requests = LetteredRequests(PopularPrefetch(PrefetchContext()))
         requests.ask("aabbbc")
         for _ in 0..<PopularPrefetch.halfLife * 70 { requests.policy.note(Access(entry: .max - 1), isHit: false) }
@@ -36,8 +36,8 @@ struct PopularPrefetchTests {
         #expect(requests.plan(after: "z") == "cba")
     }
 
-    @Test("The number of candidates is `listed`")
-    func listed() {
+    @Test("The candidates are the 128 objects of the list")
+    func candidatesAreTheListedObjects() {
         let policy = PopularPrefetch(PrefetchContext())
         for object in UInt32(0)..<500 { policy.note(Access(entry: object), isHit: false) }
         var plan = PrefetchPlan()

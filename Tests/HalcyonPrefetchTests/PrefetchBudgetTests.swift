@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Parsing of a prefetch budget", .timeLimit(.minutes(20)))
 struct PrefetchBudgetTests {
-    @Test func aBudgetIsReadLimitByLimit() throws {
+    @Test func budgetIsParsedLimitByLimit() throws {
         #expect(
             try PrefetchBudget(parsing: "2/request,50MB/day,1000/total")
                 == PrefetchBudget(
@@ -18,7 +18,7 @@ struct PrefetchBudgetTests {
         ("0B", 0), ("1B", 1), ("1b", 1), ("3kB", 3_000), ("3KB", 3_000), ("3MB", 3_000_000), ("3GB", 3_000_000_000),
         ("3KiB", 3_072), ("3MiB", 3_145_728), ("3GiB", 3_221_225_472), ("0.5MB", 500_000),
     ])
-    func everyUnitOfBytesIsRead(text: String, bytes: Int) throws {
+    func everyUnitOfBytesIsParsed(text: String, bytes: Int) throws {
         #expect(try PrefetchBudget(parsing: "\(text)/total") == PrefetchBudget(inTotal: .init(bytes: bytes)))
     }
 
@@ -26,12 +26,12 @@ struct PrefetchBudgetTests {
         "unlimited", "0/total", "2/request", "0B/day", "2/request,50MB/day,1000/total", "1/request,1KiB/request",
         "3/minute,1001B/minute", "1GB/total", "1GiB/total", "1024000B/day", "9007199254740992/total",
     ])
-    func whatABudgetSaysOfItselfIsReadBack(text: String) throws {
+    func descriptionOfABudgetParsesToTheSameBudget(text: String) throws {
         let budget = try PrefetchBudget(parsing: text)
         #expect(try PrefetchBudget(parsing: budget.description) == budget)
     }
 
-    @Test func aBudgetSaysItsLimitsInTheOrderOfTheirPeriods() throws {
+    @Test func descriptionListsLimitsInTheOrderOfTheirPeriods() throws {
         #expect(
             try PrefetchBudget(parsing: "1024B/total,60000kB/day,5/minute,2/request").description
                 == "2/request,5/minute,60MB/day,1KiB/total")
@@ -68,7 +68,7 @@ struct PrefetchBudgetTests {
         ("1/day,2/day", "'2/day' is a second limit of objects for 'day': write one."),
         ("1B/day,2kB/day", "'2kB/day' is a second limit of bytes for 'day': write one."),
     ])
-    func anythingElseIsOneSentence(text: String, sentence: String) {
+    func invalidBudgetIsRefusedWithOneSentence(text: String, sentence: String) {
         let error = #expect(throws: PrefetchBudgetError.self) { try PrefetchBudget(parsing: text) }
         #expect(error?.description == "Prefetch budget: " + sentence)
     }

@@ -2,13 +2,13 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-/// The rules that hold for every prefetch policy, run on everything in the catalogue unasked.
+/// The rules that hold for every prefetch policy, run on every policy of the catalogue.
 @Suite("Conformance of every prefetch policy in the catalogue", .timeLimit(.minutes(20)))
 struct PrefetchConformanceTests {
     static let names = PrefetchCatalogue.entries.map(\.name)
 
     @Test("Names are in kebab case, unique, and found", arguments: names)
-    func card(name: String) throws {
+    func namesAreUniqueFoundAndInKebabCase(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let isKebab = name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }
         #expect(isKebab && name != "none" && !entry.summary.isEmpty)
@@ -16,7 +16,7 @@ struct PrefetchConformanceTests {
     }
 
     @Test("A plan has at most `limit` objects, none held, none twice", arguments: names)
-    func plans(name: String) throws {
+    func planStaysWithinItsLimit(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         for limit in [0, 1, 2, 50] {
             let run = PrefetchTestRun(entry, limit: limit)
@@ -28,7 +28,7 @@ struct PrefetchConformanceTests {
     }
 
     @Test("Proposed objects were requested or announced before", arguments: names)
-    func knownObjects(name: String) throws {
+    func proposedObjectsWereRequestedOrAnnounced(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let run = PrefetchTestRun(entry, limit: 4, keysAreNumbers: false)
         let requests = PrefetchTestRun.requests(1_500, seed: 2)
@@ -43,8 +43,8 @@ struct PrefetchConformanceTests {
         #expect(unknown == 0)
     }
 
-    @Test("Plans over a prefix do not change with later requests or announcements", arguments: names)
-    func causality(name: String) throws {
+    @Test("Plans on a prefix do not depend on later requests or announcements", arguments: names)
+    func plansDoNotDependOnLaterRequests(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let prefix = Array(PrefetchTestRun.requests(900, seed: 3))
         let alone = PrefetchTestRun(entry, limit: 3)
@@ -57,8 +57,8 @@ struct PrefetchConformanceTests {
         }
     }
 
-    @Test("The same seed gives the same plans, with room from the start or growing", arguments: names)
-    func determinism(name: String) throws {
+    @Test("The same seed gives the same plans, with room reserved or growing", arguments: names)
+    func sameSeedGivesTheSamePlans(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let requests = PrefetchTestRun.requests(1_500, seed: 6)
         let first = PrefetchTestRun(entry, limit: 3)
@@ -71,15 +71,15 @@ struct PrefetchConformanceTests {
         }
     }
 
-    @Test("A policy that plans between requests is the same whether or not the others plan there", arguments: names)
-    func momentsOfOthers(name: String) throws {
+    @Test("Exactly the policies named visit-… plan between requests", arguments: names)
+    func onlyVisitPoliciesPlanBetweenRequests(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let policy = entry.make(PrefetchContext(cachesPerUser: true))
         #expect(policy.plansBetweenRequests == name.hasPrefix("visit-"))
     }
 
     @Test("Without requests nothing is proposed", arguments: names)
-    func nothing(name: String) throws {
+    func nothingIsProposedWithoutRequests(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let policy = entry.make(PrefetchContext())
         var plan = PrefetchPlan()
@@ -95,8 +95,8 @@ struct PrefetchConformanceTests {
         #expect(plan == PrefetchPlan())
     }
 
-    @Test("Huge numbers cost no huge memory", arguments: names)
-    func hugeNumbers(name: String) throws {
+    @Test("Huge numbers of objects, users and categories need less than 256 MB", arguments: names)
+    func hugeNumbersNeedLittleMemory(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let policy = entry.make(PrefetchContext(nextByKey: { $0 &+ 1 }))
         let base = UInt32.max - 40

@@ -11,7 +11,7 @@ struct PrefetchSpendingTests {
         PrefetchSpending(try PrefetchBudget(parsing: budget))
     }
 
-    @Test func eachRequestHasItsOwn() throws {
+    @Test func eachRequestHasItsOwnLimit() throws {
         var spending = try spending("2/request")
         for time in 0..<3 as Range<Int64> {
             spending.begin(request: time)
@@ -24,7 +24,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsSpent == 6 && spending.bytesSpent == 54)
     }
 
-    @Test func anAccountIsGoneOnWith() throws {
+    @Test func spendingContinuesFromAStoredAccount() throws {
         let day = 86_400 * second
         var spending = try spending("100B/day,5/minute,9/total")
         spending.begin(request: 3 * day)
@@ -43,7 +43,7 @@ struct PrefetchSpendingTests {
         }
     }
 
-    @Test func whatNobodyCanHaveSpentIsNoAccount() throws {
+    @Test func impossibleAccountIsIgnored() throws {
         var spending = try spending("9/total")
         let sum = PrefetchSpending.Sum(objects: .max, bytes: 0)
         let account = PrefetchAccount(minute: sum, minuteNumber: 0, day: sum, dayNumber: .max, total: sum)
@@ -51,7 +51,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 9)
     }
 
-    @Test func aMinuteIsThatOfTheClock() throws {
+    @Test func minuteStartsWithTheClockMinute() throws {
         var spending = try spending("3/minute")
         spending.begin(request: 59 * second)
         for _ in 0..<3 { spending.spend(size: 1) }
@@ -64,7 +64,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 2)
     }
 
-    @Test func aDayBeginsAtMidnightAndCarriesNothingOver() throws {
+    @Test func dayStartsAtMidnightWithoutACarryOver() throws {
         let day = 86_400 * second
         var spending = try spending("100B/day")
         spending.begin(request: 19_000 * day)
@@ -76,7 +76,7 @@ struct PrefetchSpendingTests {
         #expect(spending.allows(size: 100) && !spending.allows(size: 101))
     }
 
-    @Test func timesBeforeTheEpochAreMinutesLikeOthers() throws {
+    @Test func timesBeforeTheEpochHaveMinutes() throws {
         var spending = try spending("1/minute")
         spending.begin(request: -1)
         spending.spend(size: 1)
@@ -84,7 +84,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test func aClockSetBackGivesNothingBack() throws {
+    @Test func clockSetBackRefundsNothing() throws {
         var spending = try spending("1/minute")
         spending.begin(request: 600 * second)
         spending.spend(size: 1)
@@ -92,13 +92,13 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 0)
         spending.begin(request: 59 * second)
         #expect(spending.objectsLeft == 0)
-        // The next minute is one of the clock as it is now, not ten minutes later.
+        // The next minute is that of the present clock, not ten minutes later.
         spending.begin(request: 60 * second)
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test("Requests out of order by a minute or a day begin no new period", arguments: [60, 86_400])
-    func outOfOrder(period: Int64) throws {
+    @Test("Requests out of order by a minute or a day start no new period", arguments: [60, 86_400])
+    func requestsOutOfOrderStartNoNewPeriod(period: Int64) throws {
         var spending = try spending(period == 60 ? "1/minute" : "1/day")
         let border = 10 * period * second
         spending.begin(request: border)
@@ -109,7 +109,7 @@ struct PrefetchSpendingTests {
         }
     }
 
-    @Test func whatIsTakenBackIsLeftAgain() throws {
+    @Test func refundRestoresTheLimits() throws {
         var spending = try spending("2/request,3/minute,4/day,5/total,100B/day")
         spending.begin(request: 0)
         let before = spending
@@ -126,7 +126,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test func ofTwoBudgetsTheSmallerLimitOfEachPeriodHolds() throws {
+    @Test func smallerLimitOfTwoBudgetsHoldsForEachPeriod() throws {
         func limited(_ one: String, by other: String) throws -> String {
             try PrefetchBudget(parsing: one).limited(by: PrefetchBudget(parsing: other)).description
         }
@@ -137,7 +137,7 @@ struct PrefetchSpendingTests {
         #expect(try limited("3/day", by: "unlimited") == "3/day")
     }
 
-    @Test func theTotalNeverComesBack() throws {
+    @Test func totalIsNeverReset() throws {
         var spending = try spending("2/total,10B/total")
         spending.begin(request: 0)
         spending.spend(size: 9)
@@ -145,7 +145,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1 && spending.allows(size: 1) && !spending.allows(size: 2))
     }
 
-    @Test func theTightestLimitCounts() throws {
+    @Test func tightestLimitHolds() throws {
         var spending = try spending("4/request,3/minute,2/day,90/total,30B/request")
         spending.begin(request: 0)
         #expect(spending.objectsLeft == 2)
@@ -155,14 +155,14 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 1)
     }
 
-    @Test func anObjectThatCostMoreThanWasLeftLeavesNothing() throws {
+    @Test func objectLargerThanTheLimitLeavesNothing() throws {
         var spending = try spending("10B/minute")
         spending.begin(request: 0)
         spending.spend(size: 25)
         #expect(spending.objectsLeft == 0 && !spending.allows(size: 0))
     }
 
-    @Test func aLimitThatIsLoweredLeavesNothing() throws {
+    @Test func loweredLimitLeavesNothing() throws {
         var spending = try spending("5/day")
         spending.begin(request: 0)
         for _ in 0..<3 { spending.spend(size: 1) }
@@ -170,7 +170,7 @@ struct PrefetchSpendingTests {
         #expect(spending.objectsLeft == 0)
     }
 
-    @Test func whatWasGuessedIsCorrected() throws {
+    @Test func estimatedSizeIsCorrected() throws {
         var spending = try spending("2/request,100B/day")
         spending.begin(request: 0)
         let payment = spending.spend(size: 80)
@@ -180,7 +180,7 @@ struct PrefetchSpendingTests {
         #expect(spending.bytesSpent == 65 && spending.objectsSpent == 1 && spending.objectsLeft == 1)
     }
 
-    @Test func whatIsCorrectedLaterLeavesPeriodsAloneThatHaveBegunSince() throws {
+    @Test func lateCorrectionLeavesLaterPeriodsUnchanged() throws {
         let midnight = 86_400 * second
         var spending = try spending("20B/request,30B/minute,40B/day,100B/total")
         spending.begin(request: midnight - second)
@@ -196,7 +196,7 @@ struct PrefetchSpendingTests {
         spending.correct(early, to: 5)
         #expect(spending.account.day.bytes == 20 && spending.account.minute.bytes == 15)
         #expect(spending.allows(size: 5) && !spending.allows(size: 6))
-        // The next request in the same minute: the minute is.
+        // The next request in the same minute: the minute is corrected.
         let last = spending.spend(size: 5)
         spending.begin(request: midnight + 61 * second)
         spending.correct(last, to: 9)
@@ -204,7 +204,7 @@ struct PrefetchSpendingTests {
         #expect(spending.allows(size: 6) && !spending.allows(size: 7))
     }
 
-    @Test func nothingCostsLessThanNothing() throws {
+    @Test func negativeSizesCountAsZero() throws {
         var spending = try spending("10B/day")
         spending.begin(request: 0)
         spending.spend(size: -5)
@@ -215,7 +215,7 @@ struct PrefetchSpendingTests {
     }
 
     @Test(arguments: ["minute", "day", "total"], ["objects", "bytes"])
-    func anAccountOfLessThanNothingIsNone(_ period: String, _ unit: String) throws {
+    func accountWithANegativeSumIsIgnored(_ period: String, _ unit: String) throws {
         let spending = try spending("9B/minute,9B/day,9B/total,9/minute,9/day,9/total")
         var sums = ["minute", "day", "total"].reduce(into: [:]) { $0[$1] = ["objects": 1, "bytes": 1] }
         func resumed() throws -> PrefetchSpending {
@@ -235,7 +235,7 @@ struct PrefetchSpendingTests {
         #expect(left.objectsSpent == 0 && left.bytesSpent == 0 && left.objectsLeft == 9 && !left.allows(size: 10))
     }
 
-    @Test func withoutALimitThereIsAlwaysRoom() {
+    @Test func unlimitedBudgetAlwaysAllows() {
         var spending = PrefetchSpending(.unlimited)
         spending.begin(request: 0)
         spending.spend(size: .max)
@@ -243,7 +243,7 @@ struct PrefetchSpendingTests {
     }
 
     @Test("An overflowing sum is the largest one, and no limit allows it")
-    func more() {
+    func overflowingSumIsTheLargestOne() {
         var spending = PrefetchSpending(PrefetchBudget())
         spending.begin(request: 0)
         let payments = (0..<3).map { _ in spending.spend(size: .max) }

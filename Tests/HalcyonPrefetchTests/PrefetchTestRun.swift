@@ -23,7 +23,7 @@ final class PrefetchTestRun {
     private var unused: [UInt32: [UInt32]] = [:]
 
     init(_ entry: PrefetchCatalogue.Entry, limit: Int, objects: Int = 0, keysAreNumbers: Bool = true) {
-        // Requests come once a second; a user that is idle for 8 seconds has ended a visit.
+        // There is a request each second; a user that is idle for 8 seconds has ended a visit.
         var context = PrefetchContext(seed: 9, objects: objects, idleTime: Self.idleTime, cachesPerUser: true)
         if keysAreNumbers { context.nextByKey = { $0 % 7 == 0 ? nil : $0 + 1 } }
         policy = entry.make(context)
@@ -77,7 +77,7 @@ final class PrefetchTestRun {
             holds: { held.contains($0) })
         policy.plan(after: access, outlook: outlook, into: &plan)
         if plan.proposals.first?.object != .max {
-            breaches.append("request \(access.requestNumber): what was planned before is lost")
+            breaches.append("request \(access.requestNumber): an earlier proposal is lost")
         }
         let reconsidered = plan.reconsiderations.map(\.object)
         if Set(reconsidered).count < reconsidered.count || !Set(reconsidered).isSubset(of: outlook.unused) {
@@ -93,7 +93,7 @@ final class PrefetchTestRun {
         caches[access.user] = cache
     }
 
-    /// Plans at the ends of visits until a time. Returns what was proposed.
+    /// Plans at the ends of visits until a time. Returns the proposals.
     private func planMoments(before time: Int64) -> [UInt32] {
         guard policy.plansBetweenRequests else { return [] }
         var proposed: [UInt32] = []
@@ -110,7 +110,7 @@ final class PrefetchTestRun {
             if objects.count > limit { breaches.append("\(end): \(objects.count) objects") }
             if Set(objects).count < objects.count { breaches.append("\(end): one object twice") }
             if objects.contains(where: held.contains) { breaches.append("\(end): one is held") }
-            if !Set(plan.releases).isSubset(of: held) { breaches.append("\(end): what leaves is not held") }
+            if !Set(plan.releases).isSubset(of: held) { breaches.append("\(end): a released object is not held") }
             for object in plan.releases { cache.removeAll { $0 == object } }
             for object in objects { insert(object, into: &cache, of: user) }
             caches[user] = cache

@@ -11,7 +11,7 @@ struct RankedCountsTests {
     }
 
     @Test("A new item replaces the least frequent one and counts one more")
-    func spaceSaving() {
+    func newItemReplacesTheLeastFrequentOne() {
         var counts = RankedCounts(width: 2, bound: 1)
         for item: UInt32 in [1, 1, 1, 2, 3] { counts.add(item, to: 7) }
         #expect(read(counts, 7) == [1: 3, 3: 2])
@@ -22,7 +22,7 @@ struct RankedCountsTests {
     }
 
     @Test("Counts of a row are halved when one reaches the limit")
-    func halving() {
+    func rowIsHalvedAtTheLimit() {
         var counts = RankedCounts(width: 4, bound: 16)
         for _ in 0..<9 { counts.add(5, to: 1) }
         for _ in 0..<254 { counts.add(6, to: 1) }
@@ -32,7 +32,7 @@ struct RankedCountsTests {
     }
 
     @Test("Counts equal those of dictionaries, for thousands of keys")
-    func dictionaries() {
+    func countsEqualDictionariesForManyKeys() {
         var random = SplitMix64(seed: 4)
         var counts = RankedCounts(width: 8, bound: 1 << 14)
         var expected: [UInt64: [UInt32: UInt8]] = [:]
@@ -48,7 +48,7 @@ struct RankedCountsTests {
     }
 
     @Test("With more keys than rows, frequently used rows are kept")
-    func bounded() {
+    func frequentRowsAreKeptWithMoreKeysThanRows() {
         var counts = RankedCounts(width: 1, bound: 512)
         for key in UInt64(0)..<10_000 {
             counts.add(1, to: key)

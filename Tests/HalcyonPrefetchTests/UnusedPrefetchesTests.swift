@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonPrefetch
 import Testing
 
-@Suite("Unused prefetches are due in turns", .timeLimit(.minutes(20)))
+@Suite("Unused prefetches are due in turn", .timeLimit(.minutes(20)))
 struct UnusedPrefetchesTests {
     /// The queue beside a plain list of the unused objects.
     private struct Queue {
@@ -27,8 +27,8 @@ struct UnusedPrefetchesTests {
         }
     }
 
-    @Test("Each is due in order of its fetch; one that is no longer unused never is")
-    func turns() {
+    @Test("Unused prefetches are due in the order of their fetch; a used one never is")
+    func prefetchesAreDueInOrderUntilUsed() {
         var queue = Queue()
         #expect(queue.next() == [])
         for object: UInt32 in [5, 6, 7] { queue.fetch(object) }
@@ -40,8 +40,8 @@ struct UnusedPrefetchesTests {
         #expect(queue.next() == [])
     }
 
-    @Test("One that is fetched again is due after the others, and once a round")
-    func again() {
+    @Test("An object that is fetched again is due after the others, and once a round")
+    func refetchedObjectIsDueAfterTheOthers() {
         var queue = Queue()
         for object: UInt32 in [5, 6] { queue.fetch(object) }
         queue.end(5)
@@ -49,8 +49,8 @@ struct UnusedPrefetchesTests {
         #expect((0..<4).map { _ in queue.next() } == [[6], [5], [6], [5]])
     }
 
-    @Test("Only a user's own are due; those of others are skipped, a few at a time")
-    func users() {
+    @Test("Only a user's own prefetches are due; at most four of others are skipped at a time")
+    func onlyTheUsersOwnPrefetchesAreDue() {
         var queue = Queue()
         queue.fetch(1, user: 1)
         for object in UInt32(2)..<6 { queue.fetch(object, user: 2) }
@@ -62,9 +62,9 @@ struct UnusedPrefetchesTests {
     }
 
     @Test(
-        "Of many, each unused one is due once a round, whatever the order in which others end"
+        "Of many, each unused one is due once a round, in whatever order others end"
     )
-    func many() {
+    func eachUnusedPrefetchIsDueOnceARound() {
         var generator = SplitMix64(seed: 3)
         var queue = Queue()
         for round in 0..<30 {

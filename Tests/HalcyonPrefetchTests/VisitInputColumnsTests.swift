@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonPrefetch
 
-/// The inputs of many objects beside those of one object, and the predictions beside those of learning.
+/// The inputs of many objects compared with those of one object, and the predictions with those of learning.
 @Suite("Inputs of a visit as columns", .timeLimit(.minutes(20)))
 struct VisitInputColumnsTests {
     private let day: Int64 = 86_400_000_000
@@ -35,7 +35,7 @@ struct VisitInputColumnsTests {
         return (history, user, 41 * day)
     }
 
-    /// The inputs of one object, by the definition of each.
+    /// The inputs of one object by their definitions.
     private func inputs(_ item: VisitItem, _ history: VisitHistory, _ moment: VisitHistory.Moment) -> [Float] {
         let (object, time) = (history.objects[Int(item.object)], moment.time)
         let own: Float = item.visits > 0 ? 1 : 0
@@ -70,8 +70,8 @@ struct VisitInputColumnsTests {
             + [ratio * 0.3, ratio * ratio * 0.1]
     }
 
-    @Test("each column has the inputs of its object, and each prediction is that of learning")
-    func columns() {
+    @Test("Each column has the inputs of its object, and each prediction is that of learning")
+    func columnsAndPredictionsEqualThoseOfOneObject() {
         let (history, user, time) = history()
         let moment = history.moment(of: user, at: time)
         var columns = VisitInputColumns()

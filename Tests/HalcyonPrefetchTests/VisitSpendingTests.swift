@@ -9,8 +9,8 @@ struct VisitSpendingTests {
         PrefetchSpending(try PrefetchBudget(parsing: budget))
     }
 
-    @Test("What the requests of a visit did not use is left for its end, and not beyond")
-    func accumulates() throws {
+    @Test("Limits unused by the requests of a visit accumulate for its end, and not beyond")
+    func unusedRequestLimitsAccumulateUntilTheVisitEnds() throws {
         var spending = try spending("2/request")
         for request in 0..<5 as Range<Int64> {
             spending.begin(request: request * minute, of: 1)
@@ -27,8 +27,8 @@ struct VisitSpendingTests {
         #expect(spending.objectsLeft == 2, "another visit, of one request")
     }
 
-    @Test("A limit of a visit holds for its requests and its end together; 30 minutes later another begins")
-    func limit() throws {
+    @Test("A limit of a visit holds for its requests and its end; 30 minutes later another starts")
+    func visitLimitHoldsForRequestsAndEnd() throws {
         var spending = try spending("2/request,5/visit")
         for request in 0..<4 as Range<Int64> {
             spending.begin(request: request * minute, of: 1)
@@ -43,8 +43,8 @@ struct VisitSpendingTests {
         #expect(spending.objectsLeft == 2)
     }
 
-    @Test("Each user has visits; bytes count as objects do; a correction and a refund reach the visit they belong to")
-    func users() throws {
+    @Test("Each user has visits; a correction and a refund reach the visit of their payment")
+    func correctionsAndRefundsReachTheirVisit() throws {
         var spending = try spending("10B/request,25B/visit")
         spending.begin(request: 0, of: 1)
         let first = spending.spend(size: 10)
@@ -61,8 +61,8 @@ struct VisitSpendingTests {
         #expect(spending.bytesLeft == 10, "32 minutes after its first request: a visit of one request")
     }
 
-    @Test("A visit is a period like the others")
-    func text() throws {
+    @Test("A visit is a period in the text of a budget")
+    func visitIsAPeriodOfABudget() throws {
         let budget = try PrefetchBudget(parsing: "50MB/day,20/visit,2/request")
         #expect(budget.perVisit.objects == 20 && budget.description == "2/request,20/visit,50MB/day")
         #expect(throws: PrefetchBudgetError.self) { try PrefetchBudget(parsing: "2/visits") }

@@ -9,7 +9,7 @@ struct VisitTimersTests {
     private let day: Int64 = 86_400_000_000
 
     @Test("A visit ends after 30 idle minutes; then days start, each time the absence has doubled")
-    func worked() {
+    func visitEndsAfter30MinutesAndDaysFollow() {
         let timers = VisitTimers(idleTime: 30 * minute)
         timers.note(1, at: 0)
         timers.note(1, at: 20 * minute)
@@ -29,8 +29,8 @@ struct VisitTimersTests {
             timers.next(by: 41 * day) == PlanningMoment(.visitEnd, user: 1, time: 40 * day + 30 * minute + 7))
     }
 
-    @Test("Unknown users have no visits, and a time near the end of all times none that ends")
-    func edges() {
+    @Test("Unknown users have no visits, and a visit near the last time never ends")
+    func unknownUsersAndLastTimesHaveNoVisits() {
         let timers = VisitTimers(idleTime: minute)
         timers.note(.max, at: 0)
         timers.note(2, at: .max - 5)
@@ -40,8 +40,8 @@ struct VisitTimersTests {
         #expect(timers.next(by: 0)?.time == -9 * day)
     }
 
-    @Test("The order of many users' timers is that of a list that is sorted")
-    func againstAList() {
+    @Test("The timers of many users fire in the order of a sorted list")
+    func timersFireInTheOrderOfASortedList() {
         let timers = VisitTimers(idleTime: 30 * minute)
         var random = SplitMix64(seed: 5)
         var due: [UInt32: (time: Int64, days: Int64)] = [:]

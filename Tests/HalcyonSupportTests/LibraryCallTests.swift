@@ -73,8 +73,8 @@ struct LibraryCalls {
     }
 }
 
-/// The C library's functions differ in their last bits between libraries and processors, so nothing that decides, measures or
-/// tests may call them.
+/// The C library's functions differ in their last bits between libraries and processors, so that code which decides,
+/// measures or tests may not call them.
 @Suite("No result depends on the C library's functions", .timeLimit(.minutes(20)))
 struct LibraryCallTests {
     private static let root: URL = {
@@ -84,13 +84,13 @@ struct LibraryCallTests {
     }()
 
     @Test(
-        "sources call PortableMath instead",
+        "Sources call PortableMath instead of the C library",
         arguments: [
             "HalcyonSupport", "HalcyonEviction", "HalcyonLearning", "HalcyonPrefetch", "HalcyonTrace",
             "HalcyonSimulation",
             "HalcyonExperiments",
         ])
-    func sources(module: String) throws {
+    func sourcesCallPortableMathInsteadOfTheCLibrary(module: String) throws {
         let folder = Self.root.appendingPathComponent("Sources/\(module)")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
         #expect(!files.isEmpty)
@@ -103,8 +103,8 @@ struct LibraryCallTests {
         }
     }
 
-    @Test("calls are found with their lines")
-    func finds() {
+    @Test("Calls of the C library are found with their lines")
+    func libraryCallsAreFoundWithTheirLines() {
         let source = """
             import Foundation
             // log(1) in a comment

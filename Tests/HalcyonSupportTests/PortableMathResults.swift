@@ -1,5 +1,5 @@
-/// Results of ``PortableMath`` as they were computed once. The same operations in another language with IEEE 754 arithmetic
-/// returned them; no platform may return others.
+/// Reference results of ``PortableMath``. The same operations in another language with IEEE 754 arithmetic returned
+/// them; every platform must return them.
 enum PortableMathResults {
     static let ln: [(Double, Double)] = [
         (0x1p-1074, -0x1.74385446d71c3p9), (0x1p-1030, -0x1.64f886378b146p9), (0x1p-1022, -0x1.6232bdd7abcd2p9),

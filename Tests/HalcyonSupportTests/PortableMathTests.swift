@@ -2,9 +2,9 @@ import Foundation
 import HalcyonSupport
 import Testing
 
-/// Against the platform's functions, whose own error is at most one unit in the last place, and against results that were
-/// computed once.
-@Suite("Functions with the same bits everywhere", .timeLimit(.minutes(20)))
+/// Compared with the platform's functions, whose own error is at most one unit in the last place, and with reference
+/// results.
+@Suite("Elementary functions with equal bits on all platforms", .timeLimit(.minutes(20)))
 struct PortableMathTests {
     /// The largest distance of two functions on `arguments`, in units in the last place of the second one's result.
     private func error(
@@ -25,8 +25,8 @@ struct PortableMathTests {
         (0...count).map { low + (high - low) * Double($0) / Double(count) }
     }
 
-    @Test("logarithms are within the stated error")
-    func logarithms() {
+    @Test("Logarithms are within the stated error")
+    func logarithmsAreWithinTheStatedError() {
         let arguments = octaves(-1_074, 1_023.9) + grid(0.4, 2.5) + octaves(-52, -2).flatMap { [1 + $0, 1 - $0] }
         #expect(error(PortableMath.ln, Foundation.log, arguments) <= 3)
         #expect(error(PortableMath.log10, Foundation.log10, arguments) <= 4)
@@ -34,8 +34,8 @@ struct PortableMathTests {
         #expect(error(PortableMath.log1p, Foundation.log1p, small + small.map { -$0 } + octaves(-2, 1_000)) <= 3)
     }
 
-    @Test("powers and roots are within the stated error")
-    func powers() {
+    @Test("Powers and roots are within the stated error")
+    func powersAndRootsAreWithinTheStatedError() {
         #expect(error(PortableMath.exp, Foundation.exp, grid(-700, 700) + grid(-1, 1)) <= 1.7)
         #expect(error(PortableMath.fastExp, Foundation.exp, grid(-700, 700) + grid(-1, 1)) <= 1.7)
         // The platform's cube root may be several units off: the distance is that to the exact one, by y³ - x in twice the digits.
@@ -57,15 +57,15 @@ struct PortableMathTests {
         }
     }
 
-    @Test("the complementary error function is within the stated error")
-    func complementaryErrorFunction() {
+    @Test("The complementary error function is within the stated error")
+    func complementaryErrorFunctionIsWithinTheStatedError() {
         for x in grid(-6, 26) + grid(1.2, 1.3) {
             #expect(abs(PortableMath.erfc(x) / Foundation.erfc(x) - 1) <= 1e-14, "erfc \(x)")
         }
     }
 
-    @Test("results are those of every other platform, to the last bit")
-    func bits() {
+    @Test("Results equal those of every other platform, to the last bit")
+    func resultsEqualThoseOfEveryPlatform() {
         let tables: [(String, (Double) -> Double, [(Double, Double)])] = [
             ("ln", PortableMath.ln, PortableMathResults.ln), ("log10", PortableMath.log10, PortableMathResults.log10),
             ("log1p", PortableMath.log1p, PortableMathResults.log1p),
@@ -84,8 +84,8 @@ struct PortableMathTests {
         }
     }
 
-    @Test("functions rise and fall as they should")
-    func monotonicity() {
+    @Test("Logarithms, exponentials and roots are strictly monotonic")
+    func functionsAreMonotonic() {
         func rises(_ values: [Double]) -> Bool { zip(values, values.dropFirst()).allSatisfy { $0 < $1 } }
         #expect(rises(octaves(-1_070, 1_023).map(PortableMath.ln)))
         #expect(rises(grid(0.7, 0.72).map(PortableMath.ln)))
@@ -101,8 +101,8 @@ struct PortableMathTests {
         #expect(rises(grid(-1.26, -1.24).map { PortableMath.erfc(-$0) }))
     }
 
-    @Test("logarithms of zero, of negative numbers and of no numbers")
-    func specialLogarithms() {
+    @Test("Logarithms of zero, negative numbers, infinity and NaN follow IEEE 754")
+    func logarithmsOfSpecialNumbersFollowIEEE754() {
         for logarithm in [PortableMath.ln, PortableMath.log10] {
             #expect(logarithm(0) == -.infinity)
             #expect(logarithm(-0.0) == -.infinity)
@@ -120,8 +120,8 @@ struct PortableMathTests {
         #expect(PortableMath.log1p(-.leastNonzeroMagnitude) == -.leastNonzeroMagnitude)
     }
 
-    @Test("powers and roots at their limits")
-    func specialPowers() {
+    @Test("Powers and roots at their limits are 0, infinite or NaN as defined")
+    func powersAndRootsAreDefinedAtTheirLimits() {
         for exponential in [PortableMath.exp, PortableMath.fastExp] {
             #expect(exponential(0) == 1)
             #expect(exponential(-0.0) == 1)
@@ -147,8 +147,8 @@ struct PortableMathTests {
         #expect(PortableMath.cbrt(.greatestFiniteMagnitude).isFinite)
     }
 
-    @Test("the complementary error function at its limits")
-    func specialErrorFunction() {
+    @Test("The complementary error function at its limits is 0, 2 or NaN")
+    func complementaryErrorFunctionIsDefinedAtItsLimits() {
         #expect(PortableMath.erfc(0) == 1)
         #expect(PortableMath.erfc(-.infinity) == 2)
         #expect(PortableMath.erfc(.infinity) == 0)

@@ -5,7 +5,7 @@ import Testing
 @Suite("The elements with the highest scores", .timeLimit(.minutes(20)))
 struct TopKTests {
     @Test("Insertion equals a stable sort, cut off at the limit", arguments: [0, 1, 3, 8, 100])
-    func sorted(limit: Int) {
+    func insertionEqualsAStableSort(limit: Int) {
         var top = TopK<Int, Int>(limit: limit)
         let scores = (0..<60).map { $0 * 37 % 11 }
         for (element, score) in scores.enumerated() {
@@ -20,7 +20,7 @@ struct TopKTests {
     }
 
     @Test("A raised element is present once, with its highest score")
-    func raised() {
+    func raisedElementIsPresentOnce() {
         var top = TopK<String, Float>(limit: 2)
         top.raise("a", to: 2)
         top.raise("b", to: 1)

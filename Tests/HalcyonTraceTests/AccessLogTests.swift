@@ -7,7 +7,7 @@ import Testing
 @testable import HalcyonTrace
 
 @Suite(
-    "An access log is a trace: every row as it was recorded, and one sentence for each file that is none",
+    "An access log is a trace",
     .timeLimit(.minutes(20)))
 struct AccessLogTests {
     let folder: TemporaryFolder
@@ -25,7 +25,7 @@ struct AccessLogTests {
         var user: String?
     }
 
-    /// Requests with everything that a row may have, or lack.
+    /// Requests with all optional fields present or missing.
     static let requests: [Request] = {
         var random = SeededGenerator(seed: 11)
         var time: Int64 = 1_700_000_000_000_000
@@ -68,8 +68,8 @@ struct AccessLogTests {
         }
     }
 
-    @Test("what is recorded is loaded, row for row")
-    func roundTrip() async throws {
+    @Test("Recorded accesses are loaded row for row")
+    func recordedAccessesAreLoadedRowForRow() async throws {
         let log = log()
         record(AccessLogTests.requests, in: log)
         try await log.close()
@@ -87,8 +87,8 @@ struct AccessLogTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["access.sqlite"])
     }
 
-    @Test("hashed keys tell the same objects apart")
-    func hashed() async throws {
+    @Test("Hashed keys give the same objects as raw keys")
+    func hashedKeysGiveTheSameObjects() async throws {
         let raw = log()
         record(AccessLogTests.requests, in: raw)
         try await raw.close()
@@ -100,8 +100,8 @@ struct AccessLogTests {
         #expect(try Trace.load(path).fingerprint == expected)
     }
 
-    @Test("converted to CSV it is the log's own export, byte for byte, and the same trace")
-    func exports() async throws {
+    @Test("A log converted to CSV equals its own export byte for byte and gives the same trace")
+    func convertedLogEqualsItsOwnExport() async throws {
         let log = log()
         record(AccessLogTests.requests, in: log)
         try await log.export(to: "\(folder.path)/own.csv")
@@ -113,8 +113,8 @@ struct AccessLogTests {
         try await log.close()
     }
 
-    @Test("a stream gives what loading gives; skip and limit count accesses")
-    func streams() async throws {
+    @Test("A streamed log equals the loaded one; skip and limit count accesses")
+    func streamedLogEqualsTheLoadedOne() async throws {
         let log = log()
         record(AccessLogTests.requests, in: log)
         try await log.close()
@@ -138,8 +138,8 @@ struct AccessLogTests {
         #expect(requests(of: part) == Array(AccessLogTests.requests[8_190..<8_290]))
     }
 
-    @Test("while it is being written, what was flushed is read")
-    func live() async throws {
+    @Test("While the log is written, the flushed accesses are read")
+    func flushedAccessesAreReadWhileTheLogIsWritten() async throws {
         let log = log()
         for end in [3_000, 6_000, 9_000] {
             record(AccessLogTests.requests[end - 3_000..<end], in: log)
@@ -150,8 +150,8 @@ struct AccessLogTests {
         try await log.close()
     }
 
-    @Test("a clock set back: times are held, in the order of recording, and counted; sorted, they are as recorded")
-    func clockSetBack() async throws {
+    @Test("After the clock is set back times are held and counted; sorting restores the recorded times")
+    func timesAreHeldAfterTheClockIsSetBack() async throws {
         let log = log()
         for (key, time) in [("a", 10), ("b", 20), ("c", 15), ("d", 17), ("e", 21)] {
             log.record(key, cost: 1, outcome: .memory, at: Int64(time) * 1_000_000)
@@ -177,8 +177,8 @@ struct AccessLogTests {
         #expect(try load { $0.limit = 3 }.2.heldTimes == 1)
     }
 
-    @Test("an object that was looked up in vain first has the size that it is stored with: in traces, streams, exports")
-    func lookedUpInVain() async throws {
+    @Test("An object that was missed first has its later size in traces, streams and exports")
+    func missedObjectHasTheSizeOfItsFirstStore() async throws {
         let log = log()
         for (key, cost) in [("a", 0), ("b", 7), ("a", 0), ("a", 5), ("c", 0), ("a", 6), ("b", 0)] {
             log.record(key, cost: cost, outcome: cost == 0 ? .miss : .network, at: 1)
@@ -196,8 +196,8 @@ struct AccessLogTests {
         }
     }
 
-    @Test("a log without any size, user or category is a trace without them")
-    func bare() async throws {
+    @Test("A log without sizes, users and categories is a trace without them")
+    func logWithoutSizesUsersAndCategoriesIsATrace() async throws {
         let log = log()
         for number in 0..<5 { log.record("k\(number % 2)", cost: 0, outcome: .miss, at: Int64(number)) }
         try await log.close()
@@ -206,8 +206,8 @@ struct AccessLogTests {
         #expect(!trace.hasUsers && !trace.hasCategories && trace.sizeUnit == .objects && trace.report.noSizes)
     }
 
-    @Test("what is no access log: another file, another program's, a later schema, truncated, damaged, packed, empty")
-    func faults() async throws {
+    @Test("A foreign, newer, truncated, damaged, compressed or empty file is refused in one sentence")
+    func fileThatIsNoAccessLogIsRefused() async throws {
         let log = log()
         record(AccessLogTests.requests[..<2_000], in: log)
         try await log.close()
@@ -265,8 +265,8 @@ struct AccessLogTests {
                 == ["access.sqlite", "d.sqlite", "u.sqlite", "y.sqlite"])
     }
 
-    @Test("noise in any page is a sentence or a trace, never a crash")
-    func noise() async throws {
+    @Test("Noise in any page gives a sentence or a trace and never a crash")
+    func noiseInAnyPageNeverCrashes() async throws {
         let log = log()
         record(AccessLogTests.requests[..<800], in: log)
         try await log.close()
@@ -282,8 +282,8 @@ struct AccessLogTests {
         #expect(sentences > 0)
     }
 
-    @Test("a log is not written by converting")
-    func notWritten() throws {
+    @Test("A trace cannot be written as an access log")
+    func traceCannotBeWrittenAsALog() throws {
         let trace = Trace(entries: [0], times: TimeColumn(count: 1), objectSizes: [1])
         #expect(throws: TraceError(file: path, message: "accessLog cannot be written; csv and oracleGeneral can")) {
             try TraceWriter.write(trace, to: path)
@@ -291,7 +291,7 @@ struct AccessLogTests {
     }
 }
 
-/// A clock at which nothing ever happens.
+/// A clock that does not wake any sleeper.
 private struct StoppedClock: Clock {
     var now: ContinuousClock.Instant { ContinuousClock.now }
     var minimumResolution: Duration { .zero }

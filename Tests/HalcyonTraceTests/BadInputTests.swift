@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-/// Each kind of bad input is answered by one sentence that says where, what was found and what is accepted.
+/// Each kind of bad input gives one sentence with the place, the text found and what is accepted.
 @Suite(.timeLimit(.minutes(20))) struct BadInputTests {
     let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ import Testing
         HalcyonTraceTests.fault(try folder.file(name, text), options)
     }
 
-    @Test func files() throws {
+    @Test func missingAndEmptyFilesAreRefused() throws {
         #expect(HalcyonTraceTests.fault("\(folder.path)/no.csv") == "no.csv: there is no such file")
         #expect(HalcyonTraceTests.fault("\(folder.path)/no.dat") == "no.dat: there is no such file")
         let directory = "\(folder.path)/d.csv"
@@ -30,7 +30,7 @@ import Testing
                 + "accessLog, lcs")
     }
 
-    @Test func headers() throws {
+    @Test func unusableHeadersAreRefused() throws {
         #expect(
             try fault("1,a,10\n2,b,20\n")
                 == "t.csv:1: no column is named 'key' (or id, obj_id, object_id); the columns are '1', 'a', '10'. A header "
@@ -78,7 +78,7 @@ import Testing
             "t.csv:2:3: text follows the closing quote in '\"a\"b'; a quote inside quotes is written twice"
         ),
     ])
-    func lines(_ text: String, _ expected: String) throws {
+    func badLineIsRefusedWithItsPlace(_ text: String, _ expected: String) throws {
         for chunkBytes in [1, 7, 1 << 20] {
             let found = try fault("time,key,size\n" + text, .with { $0.chunkBytes = chunkBytes })
             #expect(found == expected)
@@ -102,7 +102,7 @@ import Testing
             try fault("key,size\na,x\n", .with { $0.skipBadLines = true }) == "t.csv: holds no request (1 bad lines)")
     }
 
-    @Test func longKeysAndLongLines() throws {
+    @Test func longKeysAreReadAndLongLinesRefused() throws {
         let long = String(repeating: "k", count: 300)
         let trace = try Trace.load(folder.file("t.csv", "key\n\(long)\na\n\(long)\n"), .with { $0.names = .keys })
         #expect(trace.entries == [0, 1, 0])
@@ -121,7 +121,7 @@ import Testing
                 == true)
     }
 
-    @Test func theLineLimitIsExact() throws {
+    @Test func lineLimitIsExact() throws {
         let most = String(repeating: "x", count: ChunkReader.longestLine)
         for chunkBytes in [1 << 16, 1 << 20, 1 << 22] {
             let options = TraceLoadOptions.with { $0.chunkBytes = chunkBytes }
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func binaryNoiseIsNeverACrash() throws {
+    @Test func binaryNoiseNeverCrashes() throws {
         var random = SeededGenerator(seed: 5)
         for round in 0..<40 {
             let noise = (0..<2_000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -152,7 +152,7 @@ import Testing
         #expect(Array(trace.names.keys.utf8(1)) == [0xfe])
     }
 
-    @Test func aLimitEndsBeforeWhatIsBad() throws {
+    @Test func limitStopsBeforeALaterBadLine() throws {
         let text = "time,key\n1,a\n2,b\n3,c\nbad\n"
         for (chunkBytes, threads) in [(1, 1), (1, 3), (1 << 20, 2)] {
             let options = TraceLoadOptions.with {

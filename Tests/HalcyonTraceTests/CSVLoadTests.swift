@@ -14,7 +14,7 @@ import Testing
         try Trace.load(folder.file(name, text), options)
     }
 
-    @Test func allColumnsInAnyOrder() throws {
+    @Test func columnsAreReadInAnyOrder() throws {
         let trace = try load("user,size,key,category,time\nu1,10,a,x|y,1\n,20,b,,2\nu2,10,a,x|y,2.5\n")
         #expect(trace.entries == [0, 1, 0])
         #expect(Array(trace.times) == [1_000_000, 2_000_000, 2_500_000])
@@ -32,7 +32,7 @@ import Testing
         #expect((0..<2).map { trace.names.categories[$0] } == ["x", "y"])
     }
 
-    @Test func keyAlone() throws {
+    @Test func keyColumnAloneIsEnough() throws {
         let trace = try load("key\n7\n007\n7\n")
         #expect(trace.entries == [0, 1, 0])
         #expect(trace.names.keys.count == 2)
@@ -44,14 +44,14 @@ import Testing
         #expect(trace.sizeUnit == .objects)
     }
 
-    @Test func quotesCarriageReturnsAndByteOrderMark() throws {
+    @Test func quotesCarriageReturnsAndByteOrderMarkAreRead() throws {
         let trace = try load("\u{feff}\"key\",time\r\n\"a,b\",1\r\n\"say \"\"hi\"\"\",2\r\n\"12\",3\r\n12,4")
         #expect(trace.entries == [0, 1, 2, 2])
         #expect(trace.names.keys[0] == "a,b")
         #expect(trace.names.keys[1] == "say \"hi\"")
     }
 
-    @Test func otherDelimiterNamesAndUnit() throws {
+    @Test func delimiterColumnNamesAndTimeUnitCanBeSet() throws {
         let options = TraceLoadOptions.with {
             $0.delimiter = UInt8(ascii: ";")
             $0.columns = ColumnNames(key: "Picture", time: "when")
@@ -62,7 +62,7 @@ import Testing
         #expect(try Array(load("key\ttime\na\t5\n", name: "t.tsv").times) == [5_000_000])
     }
 
-    @Test func sizesThatDisagree() throws {
+    @Test func disagreeingSizesFollowTheSizeRule() throws {
         let text = "key,size\na,10\nb,0\na,12\nb,5\na,0\n"
         let first = try load(text)
         #expect(first.objectSizes == [10, 1])
@@ -76,7 +76,7 @@ import Testing
         #expect(unit.sizeUnit == .objects)
     }
 
-    @Test func categoriesThatChange() throws {
+    @Test func changingCategoriesAreKeptPerRequest() throws {
         let trace = try load("key,category\na,x\nb,y\na,y|x\n")
         #expect(trace.objectCategories == [1, 2])
         #expect(trace.requestCategories == [1, 2, 3])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HalcyonTrace
 
-/// Random files, read in chunks of all sizes by any number of threads, against the naive reader.
+/// Random files, read in chunks of all sizes by any number of threads, compared with the naive reader.
 @Suite(.timeLimit(.minutes(20))) struct CSVPropertyTests {
-    @Test(arguments: 0..<12) func agreesWithTheNaiveReader(seed: Int) throws {
+    @Test(arguments: 0..<12) func loadingAgreesWithTheNaiveReader(seed: Int) throws {
         let folder = try TemporaryFolder()
         var maker = RandomCSV(random: SeededGenerator(seed: UInt64(seed)))
         let text = maker.text()
@@ -51,7 +51,7 @@ import Testing
         #expect(fingerprints.count == 1)
     }
 
-    @Test(arguments: 0..<6) func sortingSkippingAndLimiting(seed: Int) throws {
+    @Test(arguments: 0..<6) func sortingComesBeforeSkipAndLimit(seed: Int) throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: UInt64(seed))
         let rows = (0..<100).map { _ in (Int.random(in: 0..<20, using: &random), Int.random(in: 0..<9, using: &random))
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func streamingSkipsAndLimits() throws {
+    @Test func streamSkipsAndLimitsAsLoading() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key,size,user\na,1,x\nb,2,y\nc,3,z\nb,5,x\nd,4,\ne,5,\n")
         for chunkBytes in [1, 20, 1 << 20] {

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Category fields", .timeLimit(.minutes(20)))
 struct CategorySplitterTests {
-    @Test("A category that a field repeats counts once, where it stands first; the next field begins anew")
-    func repetitions() {
+    @Test("A category repeated in a field counts once, at its first place; fields are independent")
+    func repeatedCategoryOfAFieldCountsOnce() {
         var random = SeededGenerator(seed: 5)
         var splitter = CategorySplitter()
         var names: [String] = []

@@ -37,7 +37,7 @@ import Testing
         #expect(twitter == ColumnUse())
     }
 
-    @Test func namesOfColumnsAsText() throws {
+    @Test func columnNamesAreParsed() throws {
         #expect(
             try ColumnNames(parsing: "key=a,time=b,size=c,category=d,user=e=f")
                 == ColumnNames(key: "a", time: "b", size: "c", category: "d", user: "e=f"))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func whatAFormatDoesNotKeep() throws {
+    @Test func lossesOfAFormatAreListed() throws {
         func losses(_ text: String, _ options: TraceLoadOptions = .with { $0.names = .all }, in format: TraceFormat)
             throws
             -> [String]

@@ -21,7 +21,7 @@ import Testing
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func unpacksAndFindsTruncation(name: String) throws {
+    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func compressedFileIsReadAndTruncationFound(name: String) throws {
         let whole = try Trace.load(folder.file("a.csv", plain))
         let bytes = try packed(name)
         #expect(bytes.count < plain.utf8.count / 2)
@@ -40,11 +40,11 @@ import Testing
     @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func severalMembersAreOneFile(name: String) throws {
         let bytes = try packed(name)
         let doubled = try folder.file(name, bytes + bytes)
-        // The second member's header is a line of the whole and no request.
+        // The second member's header is a line of the whole file and no request.
         #expect(fault(doubled)?.contains(":20002:1: time 'time' is not a number") == true)
     }
 
-    @Test func recognisedByTheFirstBytesAndOverridden() throws {
+    @Test func compressionIsRecognizedAndCanBeOverridden() throws {
         let gzip = try packed("a.csv.gz")
         #expect(try Trace.load(folder.file("b.csv", gzip)).count == 20_000)
         #expect(try Trace.load(folder.file("b.dat", gzip), .with { $0.format = .csv }).count == 20_000)
@@ -55,13 +55,13 @@ import Testing
             try Trace.load(folder.file("c.csv.gz", plain), .with { $0.compression = Compression.none }).count == 20_000)
     }
 
-    @Test(arguments: ["gz", "zst"]) func aBinaryTraceWithoutAFormatInItsNameIsRecognised(_ ending: String) throws {
+    @Test(arguments: ["gz", "zst"]) func binaryTraceWithoutAFormatInItsNameIsRead(_ ending: String) throws {
         let whole = try Trace.load(folder.file("a.csv", plain))
         let packed = "\(folder.path)/a.oracleGeneral.\(ending)"
         try TraceWriter.write(whole, to: packed)
         let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: packed)))
         let format = TraceLoadOptions.with { $0.format = .oracleGeneral }
-        // As of standard input, whose name tells nothing.
+        // As with standard input, whose name does not imply a format.
         let nameless = try folder.file("input", bytes)
         #expect(try Trace.load(nameless, format).entries == whole.entries)
         var stream = try TraceStream(nameless, format)
@@ -81,7 +81,7 @@ import Testing
         #expect(trace.count == 40 && trace.times[0] == 559_903_000_000)
     }
 
-    @Test func formatsByName() {
+    @Test func formatFollowsFromTheName() {
         #expect(TraceFormat(path: "/x.y/w.csv.gz") == .csv)
         #expect(TraceFormat(path: "cluster52.oracleGeneral.sample10.zst") == .oracleGeneral)
         #expect(TraceFormat(path: "a.bin") == .oracleGeneral)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func everyVersion(_ version: Int) throws {
+    func everyVersionOfLCSIsRead(_ version: Int) throws {
         let large: Int64 = version < 3 ? 4_294_967_295 : 5_000_000_000
         let data =
             Self.header(UInt64(version), requests: version == 1 ? 3 : 4)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func fieldsByName() throws {
+    @Test func fieldsOfLCSCanBeNamed() throws {
         let data =
             Self.header(5, requests: 2, tenants: 1) + Self.record(5, 1, 1, 4, tenant: 3, feature: 10)
             + Self.record(5, 2, 2, 4, tenant: 3, feature: 20)
@@ -108,8 +108,8 @@ import Testing
                 == "t.lcs: the size of lcs is obj_size; only category and user can be named")
     }
 
-    @Test("faults are stated with the byte where they are")
-    func faults() throws {
+    @Test("A fault of an lcs file names the byte or the record")
+    func faultsOfLCSNameTheByte() throws {
         let data = Self.header(2, requests: 2) + Self.record(2, 1, 1, 4) + Self.record(2, 1, 2, 4)
         func sentence(_ bytes: [UInt8]) throws -> String? { fault(try folder.file("t.lcs", bytes)) }
         #expect(
@@ -154,7 +154,7 @@ import Testing
                 + "unless sorting is enabled (--sort)")
     }
 
-    @Test func compressedAndLimited() throws {
+    @Test func compressedLCSIsReadUpToALimit() throws {
         let data = Self.header(1, requests: 2) + Self.record(1, 1, 1, 4) + Self.record(1, 1, 2, 4)
         let path = "\(folder.path)/t.lcs.zst"
         var sink = BufferedSink(try openSink(path, compression: nil))

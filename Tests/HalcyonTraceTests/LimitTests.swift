@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Rows in no order of time, with everything that a row can have.
+    /// Rows in random order of time, with all columns.
     private func rows(_ count: Int) -> [(time: Int, text: String)] {
         (0..<count).map { row in
             let time = row * 7_919 % 1_009
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func sortingAboveTheLimitOf32BitPositionsIsTheSame() throws {
+    @Test func sortingBeyond32BitPositionsGivesTheSameTrace() throws {
         let rows = rows(3_000)
         let header = "time,key,size,category,user\n"
         let unsorted = try folder.file("t.csv", header + rows.map { $0.text + "\n" }.joined())
@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [
         ("k#,c,u", "keys"), ("#,c,u", "keys"), ("k,c#,u", "category fields"), ("k,c,u#", "users"),
     ])
-    func tooManyNamesAreASentence(_ pattern: String, _ kind: String) throws {
+    func tooManyNamesAreRefused(_ pattern: String, _ kind: String) throws {
         let header = "key,category,user\n"
         func row(_ number: Int) -> String { pattern.replacing("#", with: "\(number)") + "\n" }
         for chunkBytes in [1, 64, 1 << 20] {
@@ -79,7 +79,7 @@ import Testing
         return count
     }
 
-    @Test func theLimitIsThatOfTheNumbers() {
+    @Test func nameLimitIsThatOf32BitNumbers() {
         #expect(NameTable.tooMany == Int(UInt32.max))
         #expect(NameTable.none == UInt32.max)
     }

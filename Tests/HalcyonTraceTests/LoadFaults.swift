@@ -11,7 +11,7 @@ extension TraceLoadOptions {
     }
 }
 
-/// The sentence with which loading fails, the folder taken out.
+/// The error of loading, without the folder.
 func fault(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) -> String? {
     do throws(TraceError) {
         _ = try Trace.load(path, options)

@@ -1,6 +1,6 @@
 @testable import HalcyonTrace
 
-/// The slow and plain way to read a CSV: strings, dictionaries, one line after the other.
+/// A slow and plain reader of CSV with strings and dictionaries, line by line.
 struct NaiveCSV {
     var entries: [UInt32] = []
     var times: [Int64] = []
@@ -57,7 +57,7 @@ struct NaiveCSV {
     }
 }
 
-/// Random CSVs with all that is allowed in them.
+/// Random CSVs with all forms of valid fields.
 struct RandomCSV {
     var random: SeededGenerator
 

@@ -15,7 +15,7 @@ import Testing
         (0..<(value.bitWidth / 8)).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
     }
 
-    @Test func oracleGeneral() throws {
+    @Test func oracleGeneralRecordsAreRead() throws {
         let rows: [[any FixedWidthInteger]] = [
             [UInt32(1), UInt64(500), UInt32(10), Int64(3)], [UInt32(1), UInt64.max, UInt32(0), Int64(-1)],
             [UInt32(9), UInt64(500), UInt32(11), Int64(-1)],
@@ -44,7 +44,7 @@ import Testing
                 + "unless sorting is enabled (--sort)")
     }
 
-    @Test func vscsi() throws {
+    @Test func bothVersionsOfVSCSIAreRead() throws {
         func first(_ block: UInt64, _ length: UInt32, _ time: UInt64) -> [UInt8] {
             bytes([UInt32(0), length, UInt32(1), UInt16(40), UInt16(0x0100), block, time])
         }
@@ -64,7 +64,7 @@ import Testing
                 == "t.vscsi: the first records are of neither version 1 nor 2 of vSCSI traces")
     }
 
-    @Test func twitter() throws {
+    @Test func twitterTextIsRead() throws {
         // timestamp, key, key size, value size, client, operation, time to live
         let text = """
             0,nz:u:eeW511W3dcH3de3d15ec,22,304,2,get,0

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func metaCDN() throws {
+    @Test func metaCDNRowsAreRead() throws {
         let text = """
             \(Self.cdnHeader)
             1678838400,18446744073709551615,1,5000,700,200,0,499,3600,0.2,1,0,4,12,1
@@ -82,7 +82,7 @@ import Testing
         #expect(Array(seconds.times) == [0, 99_999_999_999_000_000])
     }
 
-    @Test func metaKVOf2024() throws {
+    @Test func metaKVOf2024IsRead() throws {
         let text = """
             \(Self.kvHeader)
             604038471,82131353f9ddc8c6,48,GET,3,87,3,0,366387042,3003229276
@@ -114,7 +114,7 @@ import Testing
         #expect(categories(fine).first == ["3003229276"])
     }
 
-    @Test func metaKVOf2022() throws {
+    @Test func metaKVOf2022IsRead() throws {
         let text = """
             key,op,size,op_count,key_size
             1668757755,SET,82,1,40
@@ -129,7 +129,7 @@ import Testing
         #expect(!trace.hasCategories)
     }
 
-    @Test func wikimediaUpload() throws {
+    @Test func wikimediaUploadIsReadWithRepeatedHeaders() throws {
         let header = "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte"
         let text = """
             \(header)
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [" ", "\t", ","])
-    func tencentPhoto(_ delimiter: String) throws {
+    func tencentPhotoIsReadWithAnyDelimiter(_ delimiter: String) throws {
         let text = """
             20160201235959 6D1A0C 0 b 60000 1 PHONE 12
             20160202000000 6D1A0C 5 b 40000 0 PC 0
@@ -171,7 +171,7 @@ import Testing
             Array(trace.times).map { $0 / 1_000_000 } == [1_454_371_199, 1_454_371_200, 1_456_704_000, 1_456_790_400])
     }
 
-    @Test func datesAreCheckedAgainstFoundation() throws {
+    @Test func datesEqualFoundations() throws {
         let form = DateFormatter()
         form.locale = Locale(identifier: "en_US_POSIX")
         form.timeZone = TimeZone(secondsFromGMT: 0)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func twitter() throws {
+    @Test func twitterPresetReadsNamespaces() throws {
         let text = """
             0,nz:u:eeW511W3dcH3de3d15ec,22,304,2,get,0
             1,nz:u:a,10,0,7,get,0
@@ -222,13 +222,13 @@ import Testing
         ("a.b.c", "a.b"), ("aaaaaaaa:bbbbbbbbbb:c", "aaaaaaaa"), ("aaaaaaaaaaaaaaaaa:b:c", ""),
         ("aaaaaaaaaaaaaaaa:b", "aaaaaaaaaaaaaaaa"), (":a:b", ":a"),
     ])
-    func namespaces(_ key: String, _ namespace: String) {
+    func namespaceEndsAtTheLastColon(_ key: String, _ namespace: String) {
         let bytes = Array(key.utf8)
         #expect(bytes.withUnsafeBufferPointer { String(key.prefix(Namespace.length($0))) } == namespace)
     }
 
-    @Test("chunks, threads, streams, skip and limit all give the same requests")
-    func partsAgreeWithTheWhole() throws {
+    @Test("Chunks, threads, streams, skip and limit give the same requests")
+    func chunksThreadsStreamsAndLimitsGiveTheSameRequests() throws {
         var random = SystemRandomNumberGenerator()
         var text = Self.kvHeader + "\n"
         var expected: [String] = []
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func columnsThatAreMissingOrFixed() throws {
+    @Test func missingAndFixedColumnsAreRefused() throws {
         #expect(
             try fault(.metaCDN, "timestamp,key\n1,a\n")
                 == "t.csv:1: there is no column 'cacheKey' for the key, which the preset meta-cdn needs; the columns are "
@@ -333,7 +333,7 @@ import Testing
                 + "enabled (--sort)"
         ),
     ])
-    func lines(_ line: String, _ sentence: String) throws {
+    func badPresetLineIsRefusedWithItsPlace(_ line: String, _ sentence: String) throws {
         let text = "\(Self.kvHeader)\n\(line)\n"
         #expect(try fault(.metaKV, text) == "t.csv" + sentence)
         if sentence.contains("decrease") { return }
@@ -342,7 +342,7 @@ import Testing
         #expect(good.report.badLines == 1)
     }
 
-    @Test func twitterLinesWithTooFewFields() throws {
+    @Test func twitterLineWithTooFewFieldsIsRefused() throws {
         #expect(
             try fault(.twitter, "0,a,1,1,get,0\n") == "t.csv:1: '0,a,1,1,get,0' has 6 fields where the header has 7")
         #expect(
@@ -350,7 +350,7 @@ import Testing
                 == "t.csv:1:4: the control byte 0x01 is not text; is this a CSV?")
     }
 
-    @Test func emptyAndTruncatedFiles() throws {
+    @Test func emptyAndTruncatedPresetFilesAreRefused() throws {
         for preset in TracePreset.allCases {
             #expect(try fault(preset, "") == "t.csv: is empty; a trace has at least one request")
         }
@@ -365,8 +365,8 @@ import Testing
         #expect(cut?.hasPrefix("c.csv.zst: the zstd data") == true, "\(cut ?? "none")")
     }
 
-    @Test("a converted trace is the same trace")
-    func conversionKeepsEverything() throws {
+    @Test("A trace converted to CSV is the same trace")
+    func convertedTraceIsTheSame() throws {
         let trace = try load(
             .tencentPhoto, "20160201235959 6D1A0C 0 b 60000 1 PHONE 12\n20160202000000 6D1A0C 5 b 40000 0 PC 0\n")
         let path = "\(folder.path)/o.csv.gz"

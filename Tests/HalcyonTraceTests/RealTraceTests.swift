@@ -4,14 +4,14 @@ import Testing
 
 @testable import HalcyonTrace
 
-/// Requests, users and objects of public traces as another program, Python's `csv`, counts them.
+/// Requests, users and objects of public traces, as counted by another program with Python's `csv`.
 @Suite(.timeLimit(.minutes(20))) struct RealTraceTests {
     @Test(arguments: [
         ("taobao_users", 42_080, 409, 29_132), ("lastfm_albumart", 62_469, 3, 11_411),
         ("weblog_strabal", 9_107, 1_088, 632),
         ("weblog_nasa", 12_181, 1_503, 661), ("movielens100k", 100_000, 943, 1_682),
     ])
-    func countsAgree(name: String, requests: Int, users: Int, objects: Int) throws {
+    func countsOfRealTracesAgree(name: String, requests: Int, users: Int, objects: Int) throws {
         guard let folder = ProcessInfo.processInfo.environment["HALCYON_TRACES"] else {
             print("skipped: HALCYON_TRACES is not set")
             return

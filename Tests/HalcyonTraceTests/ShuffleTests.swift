@@ -2,7 +2,7 @@ import HalcyonSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Requests of one user at one time in a random order", .timeLimit(.minutes(20)))
+@Suite("Simultaneous requests in a random order", .timeLimit(.minutes(20)))
 struct ShuffleTests {
     /// Returns a random trace whose users request several objects at one time.
     private func trace(requests: Int, users: Int, times: Int, seed: UInt64) -> Trace {
@@ -19,7 +19,7 @@ struct ShuffleTests {
             categorySets: CategorySets(), userCount: users, sizeUnit: .bytes, names: names)
     }
 
-    /// A request by what identifies it in any numbering: an object's size names it.
+    /// A request by fields that identify it in any numbering: an object's size names it.
     private func requests(_ trace: Trace) -> [[UInt64]] {
         (0..<trace.count).map { index in
             let user = trace.user(ofRequest: index)
@@ -30,8 +30,8 @@ struct ShuffleTests {
         }
     }
 
-    @Test("Each user's places and the requests at each time stay the same; only their order there changes")
-    func groups() {
+    @Test("Shuffling keeps each user's places and the requests at each time")
+    func shufflingChangesOnlyTheOrderAtOneTime() {
         for (users, times) in [(5, 60), (1, 10), (0, 10), (5, 1), (3, 100_000)] {
             let whole = trace(requests: 3_000, users: users, times: times, seed: 7)
             let shuffled = whole.shufflingSimultaneous(seed: 3)
@@ -51,7 +51,7 @@ struct ShuffleTests {
     }
 
     @Test("Each order of three simultaneous requests is equally likely")
-    func uniform() {
+    func ordersOfSimultaneousRequestsAreEquallyLikely() {
         let three = Trace(entries: [0, 1, 2], times: TimeColumn([5, 5, 5]), objectSizes: [1, 2, 3], sizeUnit: .bytes)
         var counts: [[UInt64]: Int] = [:]
         for seed in 0..<6_000 {
@@ -62,8 +62,8 @@ struct ShuffleTests {
         #expect(counts.count == 6 && counts.values.allSatisfy { (856...1_144).contains($0) })
     }
 
-    @Test("Where each request has its own time, nothing changes")
-    func distinctTimes() {
+    @Test("If each request has its own time, nothing changes")
+    func distinctTimesAreNotShuffled() {
         let whole = Trace(entries: [0, 1, 0], times: TimeColumn(count: 3), objectSizes: [1, 1])
         #expect(whole.shufflingSimultaneous(seed: 1).fingerprint == whole.fingerprint)
     }

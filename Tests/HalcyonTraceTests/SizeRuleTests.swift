@@ -5,7 +5,7 @@ import Testing
 @testable import HalcyonTrace
 
 @Suite(.timeLimit(.minutes(20))) struct SizeRuleTests {
-    @Test func arguments() {
+    @Test func sizeRulesAreParsed() {
         #expect(SizeRule(argument: "per-request") == .perRequest)
         #expect(SizeRule(argument: "unit") == .unit)
         #expect(SizeRule(argument: "first") == .firstRequest)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func byteCounts() {
+    @Test func byteCountsAreParsed() {
         #expect(ByteCount(argument: "512")?.value == 512)
         #expect(ByteCount(argument: "64MB")?.value == 64_000_000)
         #expect(ByteCount(argument: "1.5 GiB")?.value == 1_610_612_736)
@@ -34,7 +34,7 @@ import Testing
         #expect(forward.objectSizes == backward.objectSizes.reversed())
         #expect(forward.sizeUnit == .bytes)
         let sorted = forward.objectSizes.sorted()
-        // Quantiles of the log-normal distribution, within what 4,001 draws allow.
+        // Quantiles of the log-normal distribution, within the error of 4,001 draws.
         #expect((38_000...42_000).contains(sorted[2_000]))
         #expect((110_000...135_000).contains(sorted[3_366]))
         var stream = try TraceStream("\(folder.path)/a.csv", options)
@@ -44,7 +44,7 @@ import Testing
         #expect(sizes == forward.objectSizes)
     }
 
-    @Test func perRequestSizesAreLimited() throws {
+    @Test func oversizedRequestIsRefusedPerRequest() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key,size\na,1\na,4294967296\n")
         #expect(
@@ -64,7 +64,7 @@ import Testing
         #expect(uniformSize([4_096, 4_096]) == 4_096)
         #expect(uniformSize([4_096, 4_097]) == nil)
         #expect(uniformSize([0, 0]) == nil)
-        // Where requests have sizes, those of the objects say nothing.
+        // If requests have sizes, those of the objects are ignored.
         #expect(uniformSize([7, 8], requests: [9, 9, 9]) == 9)
         #expect(uniformSize([9, 9], requests: [9, 9, 8]) == nil)
         #expect(Trace(entries: [], times: TimeColumn(count: 0), objectSizes: [], sizeUnit: .bytes).uniformSize == nil)

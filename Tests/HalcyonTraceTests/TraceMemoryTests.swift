@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonTrace
 
 @Suite(.timeLimit(.minutes(20))) struct TraceMemoryTests {
-    @Test func columnsKeepToTheirBudget() throws {
+    @Test func columnsStayWithinTheirMemoryBudget() throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 3)
         let rows = (0..<5_000).map { time in
@@ -20,7 +20,7 @@ import Testing
         #expect(trace.names.keys.count == 0)
     }
 
-    @Test func aTableOfKeysKeepsToItsBudget() {
+    @Test func tableOfKeysStaysWithinItsMemoryBudget() {
         var table = NameTable()
         let tokens = TokenColumn(capacity: 100_000)
         for row in 0..<100_000 { tokens.setNumber(row, UInt64(row) &* 1_000_003) }

@@ -17,7 +17,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func csvComesBackAsItWas() throws {
+    @Test func writtenCSVLoadsAsTheSameTrace() throws {
         let trace = try Trace.load(folder.file("a.csv", text), .with { $0.names = .all })
         for name in ["b.csv", "b.csv.gz", "b.csv.zst"] {
             let path = "\(folder.path)/\(name)"
@@ -29,7 +29,7 @@ import Testing
         #expect(try String(contentsOfFile: "\(folder.path)/b.csv", encoding: .utf8) == text)
     }
 
-    @Test func oracleGeneralBytes() throws {
+    @Test func oracleGeneralHasTheDefinedBytes() throws {
         let trace = try Trace.load(
             folder.file("a.csv", "time,key,size\n3,258,5\n4,9,6\n4,258,5\n"), .with { $0.names = .keys })
         let path = "\(folder.path)/a.oracleGeneral"
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["o.oracleGeneral", "o.oracleGeneral.zst", "o.oracleGeneral.gz"])
-    func throughOracleGeneralAndBack(name: String) throws {
+    func oracleGeneralRoundTripKeepsTheTrace(name: String) throws {
         let plain = "time,key,size\n1,18446744073709551615,10\n1,7,20\n2,12,30\n3,7,20\n"
         let trace = try Trace.load(folder.file("a.csv", plain), .with { $0.names = .all })
         let path = "\(folder.path)/\(name)"
@@ -55,7 +55,7 @@ import Testing
         #expect(try String(contentsOfFile: "\(folder.path)/c.csv", encoding: .utf8) == plain)
     }
 
-    @Test func whatOracleGeneralCannotHold() throws {
+    @Test func oracleGeneralRefusesUnsupportedTraces() throws {
         func fault(_ text: String) throws -> String? {
             let trace = try Trace.load(folder.file("a.csv", text), .with { $0.names = .keys })
             let path = "\(folder.path)/x.oracleGeneral"
@@ -79,7 +79,7 @@ import Testing
                 == "the keys 'a' and '\(text)' both become \(text); oracleGeneral cannot distinguish them")
     }
 
-    @Test func nothingIsLeftOfAFileThatFailed() throws {
+    @Test func failedWriteLeavesNoFile() throws {
         var names = TraceNames()
         names.keys = StringTable(["a\nb"])
         let trace = Trace(entries: [0], times: TimeColumn(count: 1), objectSizes: [1], names: names)
@@ -95,7 +95,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["y"])
     }
 
-    @Test func theSameBytesEachTime() throws {
+    @Test func writingTwiceGivesTheSameBytes() throws {
         let trace = try Trace.load(folder.file("a.csv", text), .with { $0.names = .all })
         for name in ["b.csv.gz", "b.csv.zst"] {
             try TraceWriter.writeCSV(trace, to: "\(folder.path)/\(name)")

@@ -3,12 +3,12 @@ import HalcyonAccessLog
 import HalcyonTestSupport
 import Testing
 
-@Suite("An access log by the command: replayed, converted, inspected, streamed", .timeLimit(.minutes(20)))
+@Suite("Replay, conversion and inspection of an access log", .timeLimit(.minutes(20)))
 struct AccessLogTests {
     let folder: TemporaryFolder
     let sample = SampleTrace()
 
-    /// The sample trace, as a CSV and as a live cache would have recorded it.
+    /// The sample trace as a CSV and as an access log of a live cache.
     init() async throws {
         folder = try TemporaryFolder()
         _ = try folder.file("t.csv", sample.csv)
@@ -25,8 +25,8 @@ struct AccessLogTests {
         try await log.close()
     }
 
-    @Test("learned and its baselines decide as on the CSV of the same accesses")
-    func replayed() throws {
+    @Test("learned and its baselines decide on a log as on the CSV of the same accesses")
+    func policiesDecideOnALogAsOnItsCSV() throws {
         func hits(_ name: String, _ more: [String]) throws -> [Int?] {
             let arguments = [name, "--policy", "learned", "--capacity", "2000,9000", "--format", "json"] + more
             return try Replay.run(arguments, in: folder).runs().map { $0["hits"] as? Int }
@@ -42,8 +42,8 @@ struct AccessLogTests {
             try outcome.runs().first?["hits"] as? Int == SampleTrace.lruHits(sample.requests, capacity: 2_000))
     }
 
-    @Test("convert writes the CSV that was recorded; inspect finds the same")
-    func converted() throws {
+    @Test("convert writes the recorded accesses as CSV; inspect reports the same for both")
+    func convertedAndInspectedLogEqualsItsCSV() throws {
         #expect(try Replay.run("convert", "access.sqlite", "out.csv", in: folder).code == 0)
         #expect(try folder.text("out.csv") == sample.csv)
         let inspections = try ["t.csv", "access.sqlite"].map { name in
@@ -55,8 +55,9 @@ struct AccessLogTests {
         #expect(folder.contents == ["access.sqlite", "out.csv", "t.csv"])
     }
 
-    @Test("a file that is none: one sentence, exit code 65", arguments: ["run", "inspect", "convert", "curve"])
-    func faults(command: String) throws {
+    @Test(
+        "A file that is no log gives one sentence and exit code 65", arguments: ["run", "inspect", "convert", "curve"])
+    func fileThatIsNoLogExitsWith65(command: String) throws {
         _ = try folder.file("x.sqlite", "no log")
         let outcome = try Replay.run([command, "x.sqlite"] + (command == "convert" ? ["o.csv"] : []), in: folder)
         #expect(outcome.code == 65)
@@ -69,7 +70,7 @@ struct AccessLogTests {
     }
 }
 
-@Suite("replay of a log with recorded prefetches and durations", .timeLimit(.minutes(20)))
+@Suite("Replay of recorded prefetches and durations", .timeLimit(.minutes(20)))
 struct RecordedPrefetchTests {
     let folder: TemporaryFolder
 
@@ -111,8 +112,9 @@ struct RecordedPrefetchTests {
             ["--only", "-p", "lru", "-c", "1000"] + arguments.split(separator: " ").map(String.init), in: folder)
     }
 
-    @Test("What was recorded is repeated: one used, one late, one failed, one in vain", arguments: ["", " --per user"])
-    func repeated(mode: String) throws {
+    @Test(
+        "Recorded prefetches are repeated: one used, one late, one failed, one unused", arguments: ["", " --per user"])
+    func recordedPrefetchesAreRepeated(mode: String) throws {
         let outcome = try run("access.sqlite --prefetch recorded --format json" + mode)
         #expect(outcome.code == 0, "\(outcome.errors)")
         let run = try #require(try outcome.runs().first)
@@ -126,8 +128,8 @@ struct RecordedPrefetchTests {
         #expect(prefetch["mean_latency_without"] as? Double == 480)
     }
 
-    @Test("Durations of a log are the default, and give way to a stated latency")
-    func latency() throws {
+    @Test("Durations of a log are the default latency; a stated latency replaces them")
+    func recordedDurationsAreTheDefaultLatency() throws {
         func latency(_ arguments: String) throws -> String? {
             let outcome = try run("access.sqlite --prefetch markov --format json " + arguments)
             return (try outcome.runs().first?["prefetch"] as? [String: Any])?["latency"] as? String
@@ -137,12 +139,12 @@ struct RecordedPrefetchTests {
         }
         #expect(try latency("--fetch-latency 2s") == "2 s")
         #expect(try latency("--latency network=9")?.hasPrefix("9 ms") == true)
-        // Only what is among the requests that are read counts.
+        // Only durations of the requests that are read count.
         #expect(try latency("--limit 1") == "as recorded (median of 1: 200 ms)")
     }
 
-    @Test("A policy that plans between requests does so when the app entered the background", arguments: [true, false])
-    func background(isRecorded: Bool) async throws {
+    @Test("A policy that plans between requests does so at a recorded background event", arguments: [true, false])
+    func visitRefillPlansWhenTheAppEntersTheBackground(isRecorded: Bool) async throws {
         var configuration = AccessLog.Configuration()
         configuration.bounds = .none
         let log = AccessLog(path: folder.path + "/background.sqlite", configuration)
@@ -159,13 +161,13 @@ struct RecordedPrefetchTests {
     }
 
     @Test(
-        "Where nothing was recorded, or not in this order, that is said in one sentence",
+        "Without records, or in another order, recorded prefetches are refused in one sentence",
         arguments: [
             "t.csv --prefetch recorded", "t.csv --prefetch markov --fetch-latency measured",
             "access.sqlite --prefetch recorded --skip 1", "access.sqlite --prefetch recorded --sort",
             "access.sqlite --prefetch recorded --stream -c 1000B", "access.sqlite --prefetch recorded --shuffle 1",
         ])
-    func refused(arguments: String) throws {
+    func missingOrReorderedRecordsAreRefused(arguments: String) throws {
         let outcome = try run(arguments)
         #expect(outcome.code == 64 && outcome.errors.contains("access log"), "\(outcome.errors)")
     }

@@ -2,9 +2,9 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Traces that cannot be read: one sentence with the place, exit code 65", .timeLimit(.minutes(20)))
+@Suite("Unreadable traces: one sentence with the place, exit code 65", .timeLimit(.minutes(20)))
 struct BadTraceTests {
-    /// A file, its content, and what is said of it, without `replay: ` and its name.
+    /// A file, its content, and the error without `replay: ` and the file's name.
     static let faults: [(String, [UInt8], String)] = [
         ("empty.csv", [], ": is empty; a trace has at least one request"),
         ("header.csv", Array("time,key\n".utf8), ": holds no request"),
@@ -46,8 +46,8 @@ struct BadTraceTests {
         ),
     ]
 
-    @Test("each kind, by every command that reads", arguments: faults)
-    func fault(_ name: String, _ bytes: [UInt8], _ sentence: String) throws {
+    @Test("A bad trace is refused by every command that reads it, with its place", arguments: faults)
+    func badTraceIsRefusedByEveryCommand(_ name: String, _ bytes: [UInt8], _ sentence: String) throws {
         let folder = try TemporaryFolder()
         _ = try folder.file(name, bytes)
         for command in [
@@ -60,8 +60,8 @@ struct BadTraceTests {
         #expect(folder.contents == [name])
     }
 
-    @Test("what is no file, holds no users or categories, or ends early")
-    func others() throws {
+    @Test("A missing file, missing users, categories or sizes and a cut file are refused")
+    func missingFilesUsersAndCategoriesAreRefused() throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("t.csv", "key\n" + (0..<2_000).map { "\($0 % 7 * $0)\n" }.joined())
         func check(_ arguments: String, _ sentence: String) throws {
@@ -88,8 +88,8 @@ struct BadTraceTests {
         try check("cut.csv.gz --only -p lru", "cut.csv.gz: the gzip data ends early: the file is truncated")
     }
 
-    @Test("as many bytes as are accepted break no count, of what is fetched ahead many times over neither")
-    func manyBytes() throws {
+    @Test("The largest accepted number of bytes overflows no count, also with prefetching")
+    func largestByteCountsDoNotOverflow() throws {
         let folder = try TemporaryFolder()
         let rows = (0..<16_384).map { "\($0),\($0 * $0 % 101),281474976710655,c\($0 % 2)\n" }
         _ = try folder.file("t.csv", "time,key,size,category\n" + rows.joined())
@@ -108,8 +108,8 @@ struct BadTraceTests {
         #expect(result["fetched_size"] as? Int == .max)
     }
 
-    @Test("odd but sound: one request, a long key, bytes that are no UTF-8, CRLF, quotes")
-    func odd() throws {
+    @Test("One request, a long key, bytes that are not UTF-8, CRLF and quotes are read")
+    func unusualValidTracesAreRead() throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("one.csv", "key\na")
         _ = try folder.file("long.csv", "key\n" + String(repeating: "k", count: 300) + "\n")

@@ -20,7 +20,7 @@ import Testing
         try await command.run()
     }
 
-    @Test func writesAVerdictForEveryTraceModeAndCapacity() async throws {
+    @Test func verdictsAreWrittenForEveryTraceModeAndCapacity() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         var model = BrowsingModel.informative
@@ -39,7 +39,7 @@ import Testing
         #expect(json["result_version"] as? Int == Halcyon.resultVersion)
         #expect((json["options"] as? [String: Any])?["models"] as? String == "adapted")
         #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)
-        // What was replayed, not what the file holds.
+        // The summary is of the replayed requests, not of the file.
         let summary = try #require((json["traces"] as? [[String: Any]])?.first)
         let replayed = TraceSummary(try Trace.load(file("shop.csv")).selection(limit: 800).trace, path: "")
         #expect(summary["requests"] as? Int == 800)
@@ -53,7 +53,7 @@ import Testing
             #expect(result["trace"] as? String == file("shop.csv"))
             #expect(result["requests"] as? Int == 600)
             #expect((result["kernels"] as? [String: String])?["name"] == "portable")
-            // Two permutations are too few for any claim.
+            // Two permutations are too few for a claim.
             let verdict = try #require(result["verdict"] as? String)
             #expect(["no effect beyond the margin", "harmful", "undecided"].contains(verdict))
             let permutations = try #require(result["permutations"] as? [[String: Any]])
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func fetchesAheadInEveryForm() async throws {
+    @Test func everyLearnerPrefetchesWithPrefetch() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         var model = BrowsingModel.informative
@@ -87,7 +87,7 @@ import Testing
         await #expect(throws: ExitCode(64)) { try await run(options + inBytes) }
     }
 
-    @Test func aTraceWithoutCategoriesIsBadData() async throws {
+    @Test func traceWithoutCategoriesExitsWith65() async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let lines = ["time,key"] + (0..<200).map { "\($0),k\($0 % 10)" }
@@ -97,7 +97,7 @@ import Testing
         await #expect(throws: ExitCode(64)) { try await run([file("plain.csv"), "--learner", "lru"]) }
     }
 
-    @Test func aFaultInTheLastTraceOrTheOutputIsFoundBeforeTheFirstRun() async throws {
+    @Test func faultsAreFoundBeforeTheFirstRun() async throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("shop.csv", "key,category\n" + (0..<200).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
         _ = try folder.file("more.csv", "key,category\n" + (0..<200).map { "k\($0 % 30),c\($0 % 3)\n" }.joined())
@@ -171,7 +171,7 @@ import Testing
         #expect(folder.contents == ["few.csv", "more.csv", "plain.csv", "same.csv", "shop.csv"])
     }
 
-    @Test func severalTracesAreReadAgainAndReportedInTheOrderAsked() throws {
+    @Test func severalTracesAreReportedInTheGivenOrder() throws {
         let folder = try TemporaryFolder()
         for name in ["b.csv", "a.csv"] {
             _ = try folder.file(name, "key,category\n" + (0..<400).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func anEstimateOfTheTimeComesBeforeTheRuns() throws {
+    @Test func estimateOfTheTimeComesBeforeTheRuns() throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("shop.csv", "key,category\n" + (0..<400).map { "k\($0 % 20),c\($0 % 2)\n" }.joined())
         let outcome = try Replay.run(

@@ -19,8 +19,8 @@ struct KernelsCommandTests {
     }
 
     @Test(
-        "The environment variable selects an instruction set, and each gives the same report but for time and its name")
-    func environment() throws {
+        "HALCYON_KERNELS selects an instruction set; all give the same report except times")
+    func everyInstructionSetGivesTheSameReport() throws {
         var found: Set<String> = []
         // Times, and bytes, which depend on how the allocator rounds.
         let measured = [
@@ -41,8 +41,8 @@ struct KernelsCommandTests {
         #expect(found.count == 1, "\(found)")
     }
 
-    @Test("An instruction set that does not exist is a usage error in one sentence", arguments: ["mmx", " ", "AVX2"])
-    func unknown(level: String) throws {
+    @Test("An unknown instruction set is a usage error in one sentence", arguments: ["mmx", " ", "AVX2"])
+    func unknownInstructionSetIsAUsageError(level: String) throws {
         for arguments in [["t.csv"], ["inspect", "t.csv"], []] {
             let outcome = try Replay.run(
                 arguments, in: folder, environment: [PortableKernels.environmentVariable: level])
@@ -55,8 +55,8 @@ struct KernelsCommandTests {
         }
     }
 
-    @Test("The system's kernels can be asked for in learned, the planner and explain")
-    func system() throws {
+    @Test("kernels=system is accepted in learned, the planner and explain")
+    func systemKernelsCanBeSelected() throws {
         let run = try #require(
             try run("-p", "learned(kernels=system)", "--prefetch", "planner(kernels=system)").runs().first)
         #expect(run["label"] as? String == "learned(kernels=system)")

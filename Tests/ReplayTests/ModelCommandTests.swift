@@ -14,7 +14,7 @@ struct ModelCommandTests {
         _ = try folder.file("t.csv", csv)
     }
 
-    /// Half of the requests go to 200 objects that stay popular, half to objects that are never asked for again.
+    /// Half of the requests are for 200 objects that stay popular, half for objects that are never requested again.
     static func popularAndNew(requests: Int) -> String {
         var (text, state) = ("time,key,category,user\n", UInt32(7))
         for row in 0..<requests {
@@ -26,8 +26,8 @@ struct ModelCommandTests {
         return text
     }
 
-    @Test("train writes a model that serves frozen and continuing, in a shared cache and one for each user")
-    func train() throws {
+    @Test("train writes a model that serves frozen and continuing, shared and per user")
+    func trainedModelServesFrozenAndContinuing() throws {
         let train = try Replay.run("train", "t.csv", "--output", "m.safetensors", "--capacity", "100", in: folder)
         #expect((train.code, train.text) == (0, ""), "\(train.errors)")
         for arguments in [["--model-mode", "frozen"], ["--model-mode", "continuing"], ["--per", "user"]] {
@@ -52,8 +52,8 @@ struct ModelCommandTests {
     }
 
     @Test(
-        "train --planner writes a planner that --prefetch-model starts with; every form of report says what came of it")
-    func planner() throws {
+        "train --planner writes a planner for --prefetch-model; every report has its results")
+    func trainedPlannerStartsPrefetchModel() throws {
         let train = try Replay.run("train", "t.csv", "--planner", "-o", "p.safetensors", "--capacity", "30", in: folder)
         #expect((train.code, train.text) == (0, ""), "\(train.errors)")
         let arguments = ["t.csv", "--only", "-p", "lru", "--capacity", "30", "--per", "user"]
@@ -106,8 +106,8 @@ struct ModelCommandTests {
         #expect(one.count == 1 && one[0]["models"] == nil)
     }
 
-    @Test("With objective=cost every run says what its misses cost, at the prices of the one that has some")
-    func missCost() throws {
+    @Test("With objective=cost every run reports its miss cost at the prices of the first policy")
+    func everyRunReportsTheCostOfItsMisses() throws {
         _ = try folder.file("sizes.csv", "key,size\na,10\nb,30\na,10\nb,30\nc,5\na,10\n")
         let priced = "learned(objective=cost,per-miss=100,per-byte=2)"
         let arguments = ["sizes.csv", "--only", "--capacity", "1000"]
@@ -125,8 +125,8 @@ struct ModelCommandTests {
         #expect(several.map { $0["miss_cost"] as? Double } == [390, 3, nil])
     }
 
-    @Test("What cannot be used is one sentence with the exit code of its kind, and leaves no file")
-    func faults() throws {
+    @Test("An unusable model, trace or option gives one sentence, its exit code and no file")
+    func unusableModelsAndTracesExitWithOneSentence() throws {
         _ = try folder.file("short.csv", "key\n1\n2\n1\n")
         _ = try folder.file("foreign.safetensors", "\u{2}\0\0\0\0\0\0\0{}")
         let cases: [(arguments: [String], code: Int32)] = [
@@ -153,8 +153,8 @@ struct ModelCommandTests {
     }
 
     @Test(
-        "explain gives each group with its interval, the calibration, and one victim with its key; the same each time")
-    func explain() throws {
+        "explain gives groups with intervals, the calibration and a victim, the same each time")
+    func explainGivesGroupsCalibrationAndAVictim() throws {
         let arguments = ["explain", "t.csv", "--capacity", "100", "--victim", "500"]
         let found = try Replay.run(arguments + ["--format", "json"], in: folder)
         #expect(found.code == 0, "\(found.errors)")
@@ -185,8 +185,8 @@ struct ModelCommandTests {
         #expect(try Replay.run(["train", "t.csv", "-o", "m.safetensors"] + system, in: folder).errors.contains(note))
     }
 
-    @Test("explain says whose cache it was, and which objects went and stayed, where each user has one")
-    func explainPerUser() throws {
+    @Test("With per-user caches explain names the user, the victim and the runner-up")
+    func explainNamesTheUserOfThePerUserCache() throws {
         let lines = csv.split(separator: "\n").dropFirst().map { line in
             let fields = line.split(separator: ",")
             return "\(fields[0]),\(fields[3])-\(fields[1]),\(fields[2]),\(fields[3])"

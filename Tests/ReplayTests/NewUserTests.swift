@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("The command, tried as a new user would", .timeLimit(.minutes(20)))
+@Suite("The command as a new user tries it", .timeLimit(.minutes(20)))
 struct NewUserTests {
     let folder: TemporaryFolder
     let trace = SampleTrace()
@@ -12,8 +12,8 @@ struct NewUserTests {
         _ = try folder.file("t.csv", trace.csv)
     }
 
-    @Test("unused and unusually named columns are stated by run, loaded and streamed, and listed by inspect")
-    func columns() throws {
+    @Test("Unused and unusually named columns are reported by run, loaded and streamed, and by inspect")
+    func columnsAreReportedByRunAndInspect() throws {
         _ = try folder.file("m.csv", "when,item,genre,price\n1,a,x,9\n2,b,y,9\n3,a,x,9\n")
         let note = "Columns: key=item; not used: when, genre, price (--columns category=genre would use genre)."
         let reading = ["m.csv", "--columns", "key=item"]
@@ -35,13 +35,13 @@ struct NewUserTests {
         #expect(
             (columns["used"] as? [[String: String]])?.map { $0["role"] } == ["time", "key", "size", "category", "user"])
         #expect(columns["unused"] as? [String] == [])
-        // Nothing to say about a file with the usual names.
+        // There is no note about a file with the usual names.
         let usual = try Replay.run("t.csv", "--only", "-p", "lru", in: folder)
         #expect(!usual.text.contains("Columns:"))
     }
 
-    @Test("convert states what the format does not keep, generate what it made")
-    func summaries() throws {
+    @Test("convert reports what the format loses, generate the counts of the trace")
+    func convertReportsLossesAndGenerateCounts() throws {
         let converted = try Replay.run("convert", "t.csv", "t.oracleGeneral", in: folder)
         #expect(
             converted.errors == """
@@ -90,8 +90,8 @@ struct NewUserTests {
         #expect(missing.errors.contains("there is no column 'nope' for the key"))
     }
 
-    @Test("compressed oracleGeneral on standard input, loaded and streamed", arguments: ["", ".gz", ".zst"])
-    func compressedInput(_ ending: String) throws {
+    @Test("Compressed oracleGeneral is read from standard input, loaded and streamed", arguments: ["", ".gz", ".zst"])
+    func compressedOracleGeneralIsReadFromStandardInput(_ ending: String) throws {
         _ = try Replay.run("convert", "t.csv", "o.oracleGeneral\(ending)", in: folder)
         let run = "--only -p lru -c 1KB --format json"
         let expected = SampleTrace.lruHits(trace.requests, capacity: 1_000)
@@ -109,8 +109,8 @@ struct NewUserTests {
         #expect(cut.errors.contains(ending.isEmpty ? "the last record has 8 of 24 bytes" : "ends early"))
     }
 
-    @Test("a model of the other kind names its option")
-    func misplacedModels() throws {
+    @Test("A model given to the wrong option gives an error that names the right one")
+    func modelOfTheOtherKindNamesItsOption() throws {
         #expect(try Replay.run("train", "t.csv", "-o", "m.st", in: folder).code == 0)
         #expect(try Replay.run("train", "t.csv", "--planner", "-o", "p.st", in: folder).code == 0)
         let planner = try Replay.run("t.csv", "--model", "p.st", in: folder)
@@ -168,15 +168,15 @@ struct NewUserTests {
     ]
 
     @Test(
-        "what the parser misread is one sentence that says what is accepted and where the options are",
+        "An error of the parser is one sentence with what is accepted and where to find help",
         arguments: misreadings)
-    func misread(_ mistake: Mistake) throws {
+    func parserErrorsAreOneSentence(_ mistake: Mistake) throws {
         let outcome = try Replay.run(mistake.arguments, in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (64, "", "replay: \(mistake.sentence)\n"))
     }
 
-    @Test("a file is no misspelling, and a missing one stays one")
-    func files() throws {
+    @Test("An existing file is no misspelled command, and a missing file is an error")
+    func existingFileIsNoMisspelledCommand() throws {
         let missing = try Replay.run("nosuchfile.csv", in: folder)
         #expect((missing.code, missing.errors) == (65, "replay: nosuchfile.csv: there is no such file\n"))
         _ = try folder.file("inspec", "key\na\n")
@@ -187,8 +187,8 @@ struct NewUserTests {
         #expect(half.code == 0)
     }
 
-    @Test("no control character of a file or an argument reaches the terminal")
-    func controlCharacters() throws {
+    @Test("No control character of a file or an argument reaches the terminal")
+    func controlCharactersNeverReachTheTerminal() throws {
         let escape = "\u{1B}[31mred\u{9B}2J\u{7F}"
         _ = try folder.file("bytes.csv", Array("key\n".utf8) + [0x1b, 0x5b, 0x33, 10])
         _ = try folder.file("head.csv", Array("\u{1B}]0;t\u{7},key\na,b\n".utf8))
@@ -222,8 +222,8 @@ struct NewUserTests {
         #expect(long.code == 64 && long.errors.utf8.count < 3_000)
     }
 
-    @Test("none among prefetch policies is a run without prefetching beside the others")
-    func prefetchNone() throws {
+    @Test("--prefetch none is a run without prefetching beside the others")
+    func prefetchNoneIsARunWithoutPrefetching() throws {
         func runs(_ prefetch: String) throws -> [[String: Any]] {
             try Replay.run(
                 "t.csv", "--only", "-p", "lru", "-c", "1KB", "--prefetch", prefetch, "--format", "json", in: folder
@@ -236,8 +236,8 @@ struct NewUserTests {
         #expect(try runs("none").count == 1)
     }
 
-    @Test("curve: several policies in one call, each as its replay; JSON, CSV and lines name the policy")
-    func curves() throws {
+    @Test("Several policies give a curve each, equal to their replays, in JSON, CSV and lines")
+    func curvesOfSeveralPoliciesEqualTheirReplays() throws {
         let call = ["curve", "t.csv", "--policy", "lru,s3-fifo(small=0.2)", "-p", "belady", "-c", "500,1KB,20%"]
         let json = try Replay.run(call + ["--format", "json"], in: folder)
         let curves = try #require(try JSONSerialization.jsonObject(with: json.output) as? [[String: Any]])
@@ -272,8 +272,8 @@ struct NewUserTests {
         #expect(points.last?["capacity"] as? Int == 114)
     }
 
-    @Test("progress is lines where standard error is no terminal, without control sequences")
-    func progress() throws {
+    @Test("Without a terminal progress is plain lines without control sequences")
+    func progressIsPlainLinesWithoutATerminal() throws {
         let rows = (0..<200_000).map { "\($0 * $0 % 40_009)\n" }.joined()
         _ = try folder.file("long.csv", "key\n" + rows)
         _ = try folder.file(
@@ -301,8 +301,9 @@ struct NewUserTests {
         }
     }
 
-    @Test("an interruption says what was kept", arguments: [SIGINT, SIGTERM])
-    func interrupted(_ signal: Int32) throws {
+    @Test(
+        "An interruption reports that no result was written, and keeps an existing file", arguments: [SIGINT, SIGTERM])
+    func interruptionReportsThatNoResultWasWritten(_ signal: Int32) throws {
         _ = try folder.file("long.csv", "key\n" + (0..<600_000).map { "\($0 * $0 % 90_001)\n" }.joined())
         _ = try folder.file("out.json", "before")
         func errors(_ arguments: [String]) throws -> String {

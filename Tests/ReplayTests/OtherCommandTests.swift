@@ -12,8 +12,8 @@ struct OtherCommandTests {
         _ = try folder.file("t.csv", trace.csv)
     }
 
-    @Test("inspect counts what is there")
-    func inspect() throws {
+    @Test("inspect reports the counts of the trace")
+    func inspectReportsTheCountsOfTheTrace() throws {
         let found = try Replay.run("inspect", "t.csv", "--format", "json", "--top", "2", in: folder).json()
         let counts = Dictionary(grouping: trace.requests, by: \.key).mapValues(\.count)
         #expect(found["requests"] as? Int == 1_500)
@@ -29,8 +29,8 @@ struct OtherCommandTests {
         #expect((text.code, text.errors) == (0, ""))
     }
 
-    @Test("the exact curve is LRU's at every capacity; a sample of all objects is the exact one")
-    func curve() throws {
+    @Test("The exact curve is LRU's at every capacity; a sample of all objects equals it")
+    func exactCurveIsLRUsAtEveryCapacity() throws {
         func points(_ arguments: String...) throws -> [[String: Any]] {
             let curve = try Replay.run(
                 ["curve", "t.csv", "--unit", "objects", "--points", "0", "--format", "json"] + arguments, in: folder
@@ -53,8 +53,8 @@ struct OtherCommandTests {
         #expect((2...21).contains(csv.count))
     }
 
-    @Test("policies lists each with its source, and one alone with its parameters")
-    func policies() throws {
+    @Test("policies lists each policy with its source, and a single one with its parameters")
+    func policiesListsSourcesAndParameters() throws {
         let all = try Replay.run("policies", "--format", "json", in: folder).json()
         let items = try #require(all["policies"] as? [[String: Any]])
         #expect(items.count >= 20)
@@ -65,8 +65,8 @@ struct OtherCommandTests {
         #expect(try Replay.run("policies", "clock", in: folder).text.contains("\n    bits=1: "))
     }
 
-    @Test("generate: the same seed the same bytes, another seed others; parameters are listed and set")
-    func generate() throws {
+    @Test("generate gives the same bytes for the same seed; parameters are listed and set")
+    func generateIsRepeatableAndParametersCanBeSet() throws {
         func bytes(_ arguments: String...) throws -> Data {
             let outcome = try Replay.run(["generate", "shop", "--set", "requests=2000"] + arguments, in: folder)
             #expect(outcome.code == 0)
@@ -84,8 +84,8 @@ struct OtherCommandTests {
         #expect(try Replay.run("convert", "l.csv.gz", "-", in: folder).lines.count == 6)
     }
 
-    @Test("convert: there and back is the same trace")
-    func convert() throws {
+    @Test("A trace converted to another format and back is the same")
+    func convertThereAndBackGivesTheSameTrace() throws {
         for name in ["a.csv.gz", "b.csv.zst", "c.csv"] {
             let outcome = try Replay.run("convert", "t.csv", name, in: folder)
             #expect(

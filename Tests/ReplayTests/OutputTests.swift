@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("Where results go", .timeLimit(.minutes(20)))
+@Suite("Output of results", .timeLimit(.minutes(20)))
 struct OutputTests {
     let folder: TemporaryFolder
 
@@ -13,23 +13,23 @@ struct OutputTests {
 
     private let run = ["t.csv", "--only", "-p", "lru", "-c", "1KB", "--format", "json"]
 
-    @Test("a file has what standard output would, and nothing else appears")
-    func file() throws {
+    @Test("A file has the content of standard output, and no other file appears")
+    func outputFileHasTheStandardOutput() throws {
         let outcome = try Replay.run(run + ["--output", "r ü.json"], in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (0, "", ""))
         #expect(folder.contents == ["r ü.json", "t.csv"])
         #expect(try folder.text("r ü.json").contains("\"schema\" : \"halcyon.replay/3\""))
     }
 
-    @Test("a name of one character is one")
-    func shortName() throws {
+    @Test("An output name of one character is accepted")
+    func outputNameOfOneCharacterIsAccepted() throws {
         let outcome = try Replay.run(run + ["--output", "r"], in: folder)
         #expect((outcome.code, outcome.errors) == (0, ""))
         #expect(folder.contents == ["r", "t.csv"])
     }
 
-    @Test("an existing file is kept where the command fails, and replaced whole where it does not")
-    func existing() throws {
+    @Test("An existing file is kept if the command fails, and replaced whole otherwise")
+    func existingFileIsReplacedOnlyOnSuccess() throws {
         _ = try folder.file("r.json", "before")
         #expect(try Replay.run(["none.csv", "--only", "-p", "lru", "-o", "r.json"], in: folder).code == 65)
         #expect(try folder.text("r.json") == "before")
@@ -38,8 +38,8 @@ struct OutputTests {
         #expect(folder.contents == ["r.json", "t.csv"])
     }
 
-    @Test("a link stays a link, and standard output is never replaced")
-    func links() throws {
+    @Test("A link is kept when its target is written, and standard output is never replaced")
+    func linkIsKeptAndStandardOutputNotReplaced() throws {
         _ = try folder.file("real.json", "before")
         try FileManager.default.createSymbolicLink(
             atPath: folder.path + "/link.json", withDestinationPath: "real.json")
@@ -53,14 +53,14 @@ struct OutputTests {
     }
 
     @Test(
-        "what cannot be written is said in one sentence, before the work",
+        "An unwritable output is refused in one sentence before the work",
         arguments: [
             ("/nonexistent/r.json", "/nonexistent/r.json: cannot be written: No such file or directory"),
             (".", ".: is a directory; the name of a file is needed"),
             ("t.csv/r.json", "t.csv/r.json: cannot be written: Not a directory"),
             ("", "the name of the file to write is empty"),
         ])
-    func unwritable(_ path: String, _ sentence: String) throws {
+    func unwritableOutputIsRefusedBeforeTheWork(_ path: String, _ sentence: String) throws {
         for command in [run, ["inspect", "t.csv"], ["curve", "t.csv"]] {
             let outcome = try Replay.run(command + ["--output", path], in: folder)
             #expect((outcome.code, outcome.text, outcome.errors) == (74, "", "replay: \(sentence)\n"))
@@ -69,8 +69,8 @@ struct OutputTests {
     }
 
     #if os(Linux)
-        @Test("a full disk is a sentence, on standard output too")
-        func full() throws {
+        @Test("A full disk gives one sentence, on standard output too")
+        func fullDiskIsOneSentence() throws {
             let file = try Replay.run(run + ["-o", "/dev/full"], in: folder)
             #expect((file.code, file.errors) == (74, "replay: /dev/full: cannot be written: No space left on device\n"))
             for command in ["t.csv --only -p lru", "generate loop", "policies", "convert t.csv -"] {
@@ -82,22 +82,22 @@ struct OutputTests {
         }
     #endif
 
-    @Test("no standard output and no standard error are no crash")
-    func closed() throws {
+    @Test("A closed standard output or standard error does not crash the command")
+    func closedStandardOutputAndErrorDoNotCrash() throws {
         #expect(try Replay.shell("replay policies >&-", in: folder).code == 74)
         #expect(try Replay.shell("replay none.csv --only -p lru 2>&-", in: folder).code == 65)
     }
 
-    @Test("a reader that leaves early ends the command without a word")
-    func pipe() throws {
+    @Test("A reader that stops early ends the command silently")
+    func readerThatStopsEarlyEndsTheCommandSilently() throws {
         let outcome = try Replay.shell("replay generate loop --set requests=200000 | head -1", in: folder)
         #expect((outcome.text, outcome.errors) == ("time,key\n", ""))
         let ignored = try Replay.shell("trap '' PIPE; replay generate loop --set requests=200000 | head -1", in: folder)
         #expect((ignored.text, ignored.errors) == ("time,key\n", ""))
     }
 
-    @Test("two that write one file leave one of the two whole")
-    func race() throws {
+    @Test("Two concurrent writers of one file leave one of the two outputs whole")
+    func concurrentWritersLeaveOneWholeFile() throws {
         func writer(_ seed: Int) throws -> ChildProcess {
             let arguments = ["generate", "zipf", "--set", "requests=5000", "-o", "z.csv", "--seed", "\(seed)"]
             return try Replay.start(arguments, in: folder)
@@ -116,13 +116,13 @@ struct OutputTests {
     }
 
     @Test(
-        "ctrl-C stops at once and leaves no file, and what was there",
+        "Ctrl-C stops the command at once, leaves no new file and keeps the existing ones",
         arguments: [
             ["generate", "zipf", "--set", "requests=4000000", "-o", "x.csv"],
             ["convert", "long.csv", "x.csv.zst"],
             ["long.csv", "-p", "lirs,arc,lru", "-c", "1%,2%,3%,4%,5%,6%", "-o", "x.csv", "--format", "csv"],
         ])
-    func interrupted(_ arguments: [String]) throws {
+    func interruptStopsAtOnceWithoutAFile(_ arguments: [String]) throws {
         let row = "1,some-object,17,category|another,user\n"
         if arguments.contains("long.csv") {
             _ = try folder.file(
@@ -134,7 +134,7 @@ struct OutputTests {
         let process = try Replay.start(
             arguments, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.01"], errors: .file(errors))
         if arguments[0] == "generate" {
-            // It reports no progress: until it has opened its output.
+            // It reports no progress: wait until it has opened its output.
             while process.isRunning, folder.contents == before, !process.hasOpened(in: folder) { usleep(1_000) }
         } else {
             try process.waitForProgress(in: errors)

@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-@Suite("No result takes the place of what it is made from", .timeLimit(.minutes(20)))
+@Suite("No output replaces an input", .timeLimit(.minutes(20)))
 struct OverwriteTests {
     let folder: TemporaryFolder
 
@@ -57,8 +57,8 @@ struct OverwriteTests {
 
     private func everything() throws -> [String] { try ["t.csv", "u.csv", "m.st", "s.yml"].map(folder.text) }
 
-    @Test("refused before the work, whatever links lead there", arguments: mistakes)
-    func refused(_ mistake: Mistake) throws {
+    @Test("An output that would replace an input is refused before the work, also through links", arguments: mistakes)
+    func outputThatReplacesAnInputIsRefused(_ mistake: Mistake) throws {
         let (before, names) = (try everything(), folder.contents)
         let outcome = try Replay.run(mistake.arguments, in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (64, "", "replay: \(mistake.sentence)\n"))

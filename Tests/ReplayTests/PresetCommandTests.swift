@@ -17,8 +17,8 @@ struct PresetCommandTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("inspect states the use of columns, and rows by operation with those left out")
-    func inspect() throws {
+    @Test("inspect reports used columns, and rows by operation with those left out")
+    func inspectReportsColumnsAndOperationsOfAPreset() throws {
         _ = try folder.file("kv.csv", Self.kv)
         let outcome = try Replay.run("inspect", "kv.csv", "--preset", "meta-kv", in: folder)
         #expect(outcome.code == 0)
@@ -33,7 +33,7 @@ struct PresetCommandTests {
     }
 
     @Test("convert writes a trace that needs no preset")
-    func convert() throws {
+    func convertedPresetTraceNeedsNoPreset() throws {
         _ = try folder.file("kv.csv", Self.kv)
         let outcome = try Replay.run("convert", "--preset", "meta-kv", "kv.csv", "out.csv", in: folder)
         #expect(outcome.code == 0, "\(outcome.errors)")
@@ -51,8 +51,8 @@ struct PresetCommandTests {
         #expect(input.lines.count == 5)
     }
 
-    @Test("the two commands of Traces/README.md, for each preset, on a sample of it")
-    func twoCommands() throws {
+    @Test("The two commands of Traces/README.md work for a sample of each preset")
+    func documentedCommandsWorkForEachPreset() throws {
         let kv = (0..<200).map { "\($0),k\($0 % 60 * 7 % 50),2,SET,2,\($0 % 60 * 7 % 50 + 10),0,0,\($0 % 3),1\n" }
         let samples: [(TracePreset, String)] = [
             (.metaKV, "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n" + kv.joined()),
@@ -85,7 +85,7 @@ struct PresetCommandTests {
     }
 
     @Test(
-        "refusals",
+        "An unknown preset, conflicting options and missing columns are refused",
         arguments: [
             (
                 ["--preset", "nope"], 64,
@@ -106,14 +106,14 @@ struct PresetCommandTests {
                     + "columns are 'op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase…'"
             ),
         ] as [([String], Int32, String)])
-    func refusals(_ options: [String], _ code: Int32, _ sentence: String) throws {
+    func presetConflictsAreRefused(_ options: [String], _ code: Int32, _ sentence: String) throws {
         _ = try folder.file("kv.csv", Self.kv)
         let outcome = try Replay.run(["inspect", "kv.csv"] + options, in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
     }
 
-    @Test("a binary trace has no preset, and a failed conversion leaves no file")
-    func binary() throws {
+    @Test("A preset for a binary trace is refused, and no file is left")
+    func presetOfABinaryTraceIsRefused() throws {
         _ = try folder.file("t.oracleGeneral", [UInt8](repeating: 0, count: 24))
         let outcome = try Replay.run("convert", "--preset", "twitter", "t.oracleGeneral", "o.csv", in: folder)
         #expect(outcome.code == 65)

@@ -4,7 +4,7 @@ import HalcyonLearning
 import HalcyonTestSupport
 import Testing
 
-@Suite("The forms of a report", .timeLimit(.minutes(20)))
+@Suite("Formats of a report", .timeLimit(.minutes(20)))
 struct ReportTests {
     let folder: TemporaryFolder
 
@@ -13,7 +13,7 @@ struct ReportTests {
         _ = try folder.file("t.csv", SampleTrace().csv)
     }
 
-    /// Everything a run can hold, over three commands.
+    /// All parts of a run's report, from three commands.
     private func fullReports() throws -> [[String: Any]] {
         try [
             ["-p", "lru,arc,belady", "-c", "1%,3KB", "--by", "category", "--by", "user", "--warmup", "0.1"],
@@ -22,8 +22,8 @@ struct ReportTests {
         ].map { try Replay.run(["t.csv", "--only", "--format", "json"] + $0, in: folder).json() }
     }
 
-    @Test("JSON has every documented key, and ratios are ratios")
-    func json() throws {
+    @Test("JSON has every documented key; ratios are between 0 and 1")
+    func jsonHasEveryDocumentedKey() throws {
         let trace: Set = [
             "path", "fingerprint", "requests", "objects", "distinct_size", "size_unit", "users", "categories", "notes",
             "smallest_size", "has_times",
@@ -59,13 +59,13 @@ struct ReportTests {
         }
     }
 
-    @Test("every key of a report stands in its documentation")
-    func documented() throws {
+    @Test("Every key of a report is documented")
+    func everyKeyOfAReportIsDocumented() throws {
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
             .appendingPathComponent("Sources/HalcyonSimulation/HalcyonSimulation.docc/ReportFormat.md")
         let text = try String(contentsOf: article, encoding: .utf8)
-        // Under these keys stand names of the trace's or a policy's own.
+        // These keys contain names of the trace or of a policy.
         let named: Set = ["parameters", "metrics", "categories", "users"]
         func check(_ value: Any, isNamed: Bool = false) {
             if let object = value as? [String: Any] {
@@ -82,8 +82,8 @@ struct ReportTests {
         for column in csv.lines[0].split(separator: ",") { #expect(text.contains("`\(column)`"), "\(column)") }
     }
 
-    @Test("CSV is a header and a row a run; JSON lines are an object a run")
-    func rows() throws {
+    @Test("CSV has a header and a row per run, JSON lines an object per run")
+    func csvAndJSONLinesHaveARowPerRun() throws {
         let arguments = ["t.csv", "--only", "-p", "lru,s3-fifo(small=0.2,ghost=0.5)", "-c", "1KB,3KB"]
         let csv = try Replay.run(arguments + ["--format", "csv"], in: folder).lines
         #expect(csv.count == 5)
@@ -98,8 +98,8 @@ struct ReportTests {
     }
 
     @Test(
-        "every form of a report names the matrix routines of its policies; a table those that depend on the processor")
-    func kernels() throws {
+        "Every report names the kernels of its policies; the table those that depend on the processor")
+    func reportsNameTheKernelsOfTheirPolicies() throws {
         let arguments = ["t.csv", "--only", "-c", "1KB", "-p", "lru,learned,learned(kernels=system)"]
         let runs = try Replay.run(arguments + ["--format", "json"], in: folder).runs()
         #expect(runs[0]["kernels"] == nil)
@@ -133,8 +133,8 @@ struct ReportTests {
                 == ["", "portable", "system"])
     }
 
-    @Test("the table: aligned, the optimum last, the gap closed, no escape codes where there is no terminal")
-    func table() throws {
+    @Test("The table is aligned with the optimum last, and has no escape codes without a terminal")
+    func tableIsAlignedWithoutEscapeCodes() throws {
         let outcome = try Replay.run(
             "t.csv", "--only", "-p", "belady,fifo,lru", "-c", "2KB,4KB", in: folder, environment: ["NO_COLOR": ""])
         #expect(!outcome.text.contains("\u{1B}"))

@@ -25,8 +25,8 @@ struct RunTests {
         return try outcome.runs().first?["hits"] as? Int
     }
 
-    @Test("one run a policy and capacity, policies as asked, capacities within")
-    func order() throws {
+    @Test("There is one run per policy and capacity, ordered by policy, then capacity")
+    func runsFollowPoliciesThenCapacities() throws {
         let runs = try runs("-p", "fifo,lru", "-p", "s3-fifo(small=0.2)", "-c", "2KB,1%,500")
         #expect(
             runs.map { "\($0["label"] ?? "") \($0["capacity_asked"] ?? "")" } == [
@@ -38,8 +38,8 @@ struct RunTests {
         #expect((runs[6]["parameters"] as? [String: String])?["small"] == "0.2")
     }
 
-    @Test("several traces: a report each, in every form")
-    func severalTraces() throws {
+    @Test("Several traces give a report each, in every format")
+    func severalTracesGiveAReportEach() throws {
         _ = try folder.file("u.csv", "key\n1\n2\n1\n1\n")
         func run(_ form: String) throws -> String {
             let outcome = try Replay.run(
@@ -74,8 +74,8 @@ struct RunTests {
                 == runs("-p", "hyperbolic(size=divides)")[0]["hits"] as? Int)
     }
 
-    @Test("hits are those of LRU by the book, with --skip, --limit and --warmup")
-    func slices() throws {
+    @Test("Hits equal those of a textbook LRU with --skip, --limit and --warmup")
+    func hitsEqualABookLRUOnSlices() throws {
         let requests = trace.requests
         #expect(try hits("-c", "3KB") == SampleTrace.lruHits(requests, capacity: 3_000))
         #expect(try hits("-c", "3KB", "--limit", "700") == SampleTrace.lruHits(requests.prefix(700), capacity: 3_000))
@@ -90,8 +90,8 @@ struct RunTests {
                 == SampleTrace.lruHits(requests, capacity: 20, costsAreOne: true))
     }
 
-    @Test("every user a cache of their own; requests without one are reported, and --limit counts what remains")
-    func perUser() throws {
+    @Test("--per user gives each user a cache, and reports the requests without a user")
+    func perUserRunReportsRequestsWithoutUser() throws {
         let known = trace.requests.filter { $0.user != nil }
         let outcome = try Replay.run(
             "t.csv", "--only", "-p", "lru", "-c", "1KB", "--per", "user", "--format", "json", in: folder)
@@ -107,8 +107,8 @@ struct RunTests {
         #expect(try runs("-p", "lru", "-c", "1KB", "--per", "user", "--limit", "100").first?["requests"] as? Int == 100)
     }
 
-    @Test("two tiers: hits of both, and the mean latency by the stated costs")
-    func tiers() throws {
+    @Test("Two tiers have the hits of both and the mean latency by the stated costs")
+    func tiersHaveHitsAndLatencyByTheStatedCosts() throws {
         let run = try #require(
             try runs(
                 "-p", "lru", "--tiers", "memory=1KB,disk=1TB", "--latency", "memory=1,disk=10,network=100,bandwidth=1KB"
@@ -125,8 +125,8 @@ struct RunTests {
         #expect(abs(mean - Double(milliseconds) / Double(trace.requests.count)) < 1e-9)
     }
 
-    @Test("tables by category and by user add up")
-    func tables() throws {
+    @Test("Tables by category and by user add up")
+    func tablesByCategoryAndUserAddUp() throws {
         let run = try #require(try runs("-p", "lru", "-c", "3KB", "--by", "category", "--by", "user").first)
         let categories = try #require(run["categories"] as? [String: [String: Int]])
         #expect(categories.count == 10)
@@ -160,8 +160,8 @@ struct RunTests {
         #expect(text.contains { $0.hasPrefix("user") && $0.hasSuffix("lru") })
     }
 
-    @Test("--timings times each hit, miss and eviction, in JSON, in CSV and in the table, and changes no count")
-    func timings() throws {
+    @Test("--timings times each hit, miss and eviction in every format and changes no count")
+    func timingsCoverEachHitMissAndEviction() throws {
         let arguments = ["-p", "lru,gdsf", "-c", "3KB", "--warmup", "0.2"]
         let timed = try Replay.run(["t.csv", "--only", "--timings", "--format", "json"] + arguments, in: folder).runs()
         let plain = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder).runs()
@@ -186,8 +186,8 @@ struct RunTests {
         #expect(table.last?.hasPrefix("The clock's overhead ") == true)
     }
 
-    @Test("a stream counts what the loaded trace counts")
-    func stream() throws {
+    @Test("A stream counts as the loaded trace")
+    func streamCountsAsTheLoadedTrace() throws {
         let arguments = ["-p", "lru,s3-fifo,arc,gdsf", "-c", "1KB,5000", "--skip", "10", "--limit", "1400"]
         let loaded = try Replay.run(["t.csv", "--only", "--format", "json"] + arguments, in: folder).runs()
         let streamed = try Replay.run(["t.csv", "--only", "--stream", "--format", "json"] + arguments, in: folder)
@@ -206,8 +206,8 @@ struct RunTests {
         }
     }
 
-    @Test("a stream without sizes, or with equal ones, from a file or a pipe counts what the loaded trace counts")
-    func uniformStream() throws {
+    @Test("A stream of uniform sizes, from a file or a pipe, counts as the loaded trace")
+    func uniformStreamCountsAsTheLoadedTrace() throws {
         let rows = SampleTrace().requests.map { "k\($0.key)" }
         _ = try folder.file("none.csv", "key\n" + rows.joined(separator: "\n"))
         _ = try folder.file("equal.csv", "key,size\n" + rows.map { "\($0),4096\n" }.joined())
@@ -227,8 +227,8 @@ struct RunTests {
         }
     }
 
-    @Test("the number of threads changes nothing, the seed what is random")
-    func threadsAndSeeds() throws {
+    @Test("The number of threads changes nothing, the seed only random policies")
+    func threadsChangeNothingAndSeedsOnlyRandomPolicies() throws {
         func counts(_ arguments: String...) throws -> [Int?] {
             try Replay.run(
                 ["t.csv", "--only", "-p", "random,lru", "-c", "1%,10%", "--format", "json"] + arguments, in: folder
@@ -242,16 +242,16 @@ struct RunTests {
         #expect(other[..<2] != one[..<2])
     }
 
-    @Test("baselines stand beside what was asked for, once each; --only leaves them out")
-    func baselines() throws {
+    @Test("Baselines are added once each; --only leaves them out")
+    func baselinesAreAddedOnceUnlessOnly() throws {
         let labels = try Replay.run("t.csv", "-p", "fifo,lru", "-c", "2KB", "--format", "json", in: folder).runs()
             .map { $0["label"] as? String }
         #expect(labels == ["fifo", "lru", "lfu", "kingfisher", "s3-fifo", "gdsf", "belady", "belady(bypass=on)"])
         #expect(try runs("-p", "fifo", "-c", "2KB").count == 1)
     }
 
-    @Test("the optimum that may refuse stands beside policies in caches of fewer than 1,000 objects only")
-    func bypassingOptimum() throws {
+    @Test("belady(bypass=on) is added only in caches of fewer than 1,000 objects")
+    func bypassingOptimumIsAddedInSmallCachesOnly() throws {
         let text = "key\n" + (0..<3_000).map { "k\($0 % 1_500)\n" }.joined()
         _ = try folder.file("cycle.csv", text)
         let runs = try Replay.run("cycle.csv", "-p", "fifo", "-c", "999,1000", "--format", "json", in: folder).runs()
@@ -260,8 +260,8 @@ struct RunTests {
         #expect(offline.map { $0["capacity"] as? Int } == [999, 1_000, 999])
     }
 
-    @Test("--seeds: a run for each seed of what draws random numbers, one of all others, and the means")
-    func seeds() throws {
+    @Test("--seeds runs random policies for each seed, all others once, and adds the means")
+    func seedsRunRandomPoliciesForEachSeed() throws {
         let outcome = try Replay.run(
             "t.csv", "--only", "-p", "random,lru", "-c", "1%", "--seeds", "3", "--seed", "7", "--format", "json",
             in: folder)
@@ -279,8 +279,8 @@ struct RunTests {
         #expect(abs(mean - Double(total) / Double(3 * trace.requests.count)) < 1e-12)
     }
 
-    @Test("the named policies of two tiers are a run beside those of --policy")
-    func policiesOfTiers() throws {
+    @Test("The named policies of two tiers are a run beside those of --policy")
+    func policiesOfTiersAreARunBesideOthers() throws {
         let tiers = "memory=1KB:kingfisher-memory,disk=5KB:kingfisher-disk"
         let alone = try runs("--tiers", tiers)
         #expect(alone.map { $0["label"] as? String } == ["kingfisher"])
@@ -290,8 +290,8 @@ struct RunTests {
         #expect(one.map { $0["label"] as? String } == ["lfu/lru", "lfu/fifo"])
     }
 
-    @Test("rules for sizes: first, per request, unit, drawn")
-    func sizes() throws {
+    @Test("--sizes first, per-request, unit and lognormal apply to the trace")
+    func sizeRulesApplyToTheTrace() throws {
         _ = try folder.file("s.csv", "key,size\na,10\nb,0\na,30\na,30\nb,0\n")
         func run(_ rule: String) throws -> (trace: [String: Any], run: [String: Any]) {
             let outcome = try Replay.run(
@@ -316,8 +316,8 @@ struct RunTests {
         #expect(try #require(drawn) > 1_000)
     }
 
-    @Test("bad lines are left out and counted, and requests put in order, where that is asked for")
-    func repairs() throws {
+    @Test("--skip-bad-lines leaves out and counts bad lines; --sort sorts requests by time")
+    func badLinesAndTheOrderCanBeRepaired() throws {
         _ = try folder.file("bad.csv", "time,key\n1,a\nx,b\n2,a\n3\n")
         _ = try folder.file("back.csv", "time,key\n5,a\n1,b\n6,b\n")
         let bad = try Replay.run("bad.csv", "--only", "-p", "lru", "-c", "1", "--skip-bad-lines", in: folder)
@@ -328,8 +328,8 @@ struct RunTests {
         #expect(sorted.lines.last?.hasPrefix("lru        0.00 %") == true)
     }
 
-    @Test("standard input, pipes and names with spaces and letters of the world are traces too")
-    func names() throws {
+    @Test("Standard input, pipes and names with spaces and Unicode characters are read as traces")
+    func standardInputPipesAndAnyNamesAreTraces() throws {
         let expected = try hits("-c", "3KB")
         let arguments = ["--only", "-p", "lru", "-c", "3KB", "--format", "json"]
         #expect(

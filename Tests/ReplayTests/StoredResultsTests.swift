@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-/// `replay results`, `replay compare` and `replay merge`, as a person runs them on the results of a suite.
+/// `replay results`, `replay compare` and `replay merge` on the results of a suite.
 @Suite("replay results, compare, merge", .timeLimit(.minutes(20)))
 struct StoredResultsTests {
     let folder: TemporaryFolder
@@ -40,8 +40,8 @@ struct StoredResultsTests {
 
     private func cells(_ name: String) -> [String: Data] { files(name).filter { $0.key.hasPrefix("cells/") } }
 
-    @Test("results lists, filters, sorts and exports what the sweep stored")
-    func results() throws {
+    @Test("results lists, filters, sorts and exports the stored cells")
+    func resultsListsFiltersSortsAndExports() throws {
         try sweep("out")
         let table = try Replay.run("results", "out", in: folder)
         #expect((table.code, table.errors) == (0, ""))
@@ -62,7 +62,7 @@ struct StoredResultsTests {
     }
 
     @Test(
-        "results refuses what it cannot do with one sentence",
+        "results refuses invalid options in one sentence",
         arguments: [
             (["none"], 65, "none: is no folder of results; 'replay sweep' makes one, with a folder 'cells' in it."),
             (
@@ -78,14 +78,14 @@ struct StoredResultsTests {
             ),
             (["out", "--sort-by", "trace", "--format", "csv"], 64, "--sort-by needs --format table."),
         ] as [([String], Int32, String)])
-    func refusedResults(arguments: [String], code: Int32, sentence: String) throws {
+    func resultsRefusesInvalidOptions(arguments: [String], code: Int32, sentence: String) throws {
         try sweep("out", "--trace", "t")
         let outcome = try Replay.run(["results"] + arguments, in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
     }
 
-    @Test("compare pairs two policies, fails if one is worse, and needs no --results where there is one folder")
-    func compare() throws {
+    @Test("compare pairs two policies, fails if one is worse, and finds a single results folder")
+    func comparePairsPoliciesAndFailsIfWorse() throws {
         try sweep("results/only")
         let found = try Replay.run("compare", "fifo", "lru", "--format", "json", in: folder).json()
         #expect(found["schema"] as? String == "halcyon.comparison/1" && (found["cells"] as? [Any])?.count == 2)
@@ -97,7 +97,7 @@ struct StoredResultsTests {
         }
         let random = try Replay.run("compare", "random", "lru", in: folder)
         #expect(random.code == 0 && random.text.contains("2 / -"))
-        // The optimum of size 1 % against that of 20 % is worse beyond doubt.
+        // The capacity 5 % is significantly worse than 20 %.
         let worse = try Replay.run("compare", "capacity=5%", "capacity=20%", "--fail-if-worse", in: folder)
         #expect(worse.code == 1 && worse.text.contains("lost significantly"))
         #expect(worse.errors.hasPrefix("replay: A is worse over all traces: -"))
@@ -105,7 +105,7 @@ struct StoredResultsTests {
     }
 
     @Test("compare takes two folders of results of the same cells")
-    func folders() throws {
+    func compareTakesTwoFoldersOfTheSameCells() throws {
         try sweep("before")
         try sweep("after", "--threads", "1")
         #expect(cells("before") == cells("after"))
@@ -123,8 +123,8 @@ struct StoredResultsTests {
             ))
     }
 
-    @Test("compare says which cells each side has if there is no pair, and refuses equal sides")
-    func noPairs() throws {
+    @Test("compare without a pair names the cells of each side, and refuses equal sides")
+    func compareWithoutAPairNamesTheCells() throws {
         try sweep("out")
         let none = try Replay.run("compare", "lru", "clock", "--results", "out", in: folder)
         #expect((none.code, none.text) == (65, ""))
@@ -140,8 +140,8 @@ struct StoredResultsTests {
         }
     }
 
-    @Test("merge puts the shards of a suite together in any order, and names what is missing")
-    func merge() throws {
+    @Test("merge combines the shards of a suite in any order, and names missing cells")
+    func mergeCombinesShardsInAnyOrder() throws {
         try sweep("whole")
         for part in 1...3 { try sweep("part-\(part)", "--shard", "\(part)/3") }
         let first = try Replay.run("merge", "all", "part-2", "part-1", "--suite", "suite.yml", in: folder)
@@ -158,7 +158,7 @@ struct StoredResultsTests {
     }
 
     @Test("merge writes nothing if a cell differs, and names both files")
-    func conflict() throws {
+    func mergeOfDifferentCellsWritesNothing() throws {
         try sweep("a")
         try sweep("b")
         let name = try #require(cells("b").keys.sorted().first)
@@ -175,8 +175,8 @@ struct StoredResultsTests {
         #expect(!folder.contents.contains("into"))
     }
 
-    @Test("a merge that is killed leaves whole files only, and goes on")
-    func killed() throws {
+    @Test("A killed merge leaves whole files only, and can be continued")
+    func killedMergeLeavesWholeFilesAndContinues() throws {
         let capacities = "[" + (1...600).map { "\($0 * 10)" }.joined(separator: ", ") + "]"
         _ = try folder.file("suite.yml", Self.suite(capacities: capacities, policies: "[lru, fifo]"))
         _ = try folder.file("t.csv", SampleTrace(count: 40).csv)

@@ -27,8 +27,8 @@ struct SweepCommandTests {
             uniquingKeysWith: { $1 })
     }
 
-    @Test("a suite is run once, and then answered from what is stored")
-    func twice() throws {
+    @Test("A suite is run once and then read from the stored cells")
+    func suiteIsRunOnceAndThenReadFromTheStore() throws {
         let first = try Replay.run("sweep", "small.yml", in: folder)
         #expect(first.code == 0)
         #expect(first.lines == ["6 cells run, 0 stored before, 0 failed. Results: results/small"])
@@ -50,7 +50,7 @@ struct SweepCommandTests {
     }
 
     @Test("--dry-run lists the cells and runs none")
-    func dryRun() throws {
+    func dryRunListsCellsAndRunsNone() throws {
         let text = try Replay.run("sweep", "small.yml", "--dry-run", in: folder)
         #expect(text.lines.count == 7)
         #expect(text.lines[6].hasPrefix("6 cells: 0 stored in results/small, 6 missing, about 1 s and up to "))
@@ -62,8 +62,8 @@ struct SweepCommandTests {
         #expect(!folder.contents.contains("results"))
     }
 
-    @Test("a sweep that is killed goes on, and ends with the bytes of one that was not", arguments: [SIGKILL, SIGINT])
-    func killed(signal: Int32) throws {
+    @Test("A killed sweep continues, and ends with the bytes of an undisturbed one", arguments: [SIGKILL, SIGINT])
+    func killedSweepContinuesToTheSameBytes(signal: Int32) throws {
         _ = try folder.file("long.csv", SampleTrace(count: 15_000).csv)
         _ = try folder.file(
             "long.yml",
@@ -76,7 +76,7 @@ struct SweepCommandTests {
         let errors = try folder.file("errors", "")
         let process = try Replay.start(
             ["sweep", "long.yml", "--results", "cut"], in: folder, errors: .file(errors))
-        // Until something is stored: the cells before the signal are kept, whatever the speed of the machine.
+        // Wait for a stored cell: the cells before the signal are kept on a machine of any speed.
         while process.isRunning, (try? cells("cut").isEmpty) != false { Thread.sleep(forTimeInterval: 0.01) }
         process.signal(signal)
         _ = process.wait()
@@ -92,16 +92,16 @@ struct SweepCommandTests {
         #expect(kept.allSatisfy { $0.key.hasSuffix(".json") })
     }
 
-    @Test("two sweeps of one suite into one folder at once make one result")
-    func atOnce() throws {
+    @Test("Two concurrent sweeps of one suite into one folder make one result")
+    func concurrentSweepsMakeOneResult() throws {
         let processes = try (0..<2).map { _ in try Replay.start(["sweep", "small.yml"], in: folder) }
         for process in processes { #expect(process.wait() == .exited(0)) }
         #expect(try Replay.run("sweep", "small.yml", "--results", "alone", in: folder).code == 0)
         #expect(try cells("results/small") == cells("alone"))
     }
 
-    @Test("a full disk ends the sweep with a sentence, and leaves whole files only")
-    func fullDisk() throws {
+    @Test("A full disk ends the sweep with one sentence and leaves whole files only")
+    func fullDiskEndsTheSweepWithWholeFiles() throws {
         guard let disk = try SmallDisk(kilobytes: 200) else { return }
         try #require(disk.fill())
         let outcome = try Replay.run("sweep", "small.yml", "--results", "\(disk.path)/r", in: folder)
@@ -111,8 +111,8 @@ struct SweepCommandTests {
         #expect(try Replay.run("sweep", "small.yml", "--results", "\(disk.path)/r", in: folder).code == 0)
     }
 
-    @Test("what cannot be run is named, the rest is run, and the exit code says so")
-    func failures() throws {
+    @Test("Failed cells are named, the others are run, and the exit code is 1")
+    func failedCellsAreNamedAndOthersRun() throws {
         _ = try folder.file(
             "some.yml",
             """
@@ -132,7 +132,7 @@ struct SweepCommandTests {
     }
 
     @Test(
-        "a wrong option is one sentence",
+        "A wrong option of sweep gives one sentence",
         arguments: [
             (["small.yml", "--shard", "3/2"], 64, "'3/2' is not a part: write i/n with i from 1 to n, such as 2/4."),
             (["small.yml", "--cell", "x"], 64, "small.yml has no cell 'x': --dry-run lists its cells."),
@@ -147,7 +147,7 @@ struct SweepCommandTests {
             ),
             (["small.yml", "--results", "t.csv"], 64, "t.csv: cannot be a folder of results"),
         ] as [([String], Int32, String)])
-    func usage(arguments: [String], code: Int32, sentence: String) throws {
+    func wrongSweepOptionIsOneSentence(arguments: [String], code: Int32, sentence: String) throws {
         let outcome = try Replay.run(["sweep"] + arguments, in: folder)
         #expect(outcome.code == code)
         #expect(outcome.errors.hasPrefix("replay: \(sentence)"), "\(outcome.errors)")

@@ -17,8 +17,8 @@ struct TracesReadmeTests {
             .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("a table begins with a header and a rule, and all its rows have as many cells")
-    func tables() {
+    @Test("Each table has a header and a rule, and all its rows have the same number of cells")
+    func tablesHaveAHeaderARuleAndEqualRows() {
         var tables = 0
         for (number, line) in lines.enumerated() where line.hasPrefix("|") {
             let isFirst = number == 0 || !lines[number - 1].hasPrefix("|")
@@ -32,8 +32,8 @@ struct TracesReadmeTests {
         #expect(tables == 9)
     }
 
-    @Test("the table of formats has every format with its extensions")
-    func formats() {
+    @Test("The table of formats has every format with its extensions")
+    func formatTableHasEveryFormat() {
         for format in TraceFormat.allCases {
             let row = lines.map(cells).first { $0.first == "`\(format.rawValue)`" }
             let extensions = row?[1].split(separator: ", ").map { $0.trimmingCharacters(in: ["`"]) } ?? []
@@ -42,8 +42,8 @@ struct TracesReadmeTests {
         }
     }
 
-    @Test("both tables of presets have every preset, one with the command that converts it")
-    func presets() {
+    @Test("Both tables of presets have every preset, one with the command that converts it")
+    func presetTablesHaveEveryPreset() {
         for preset in TracePreset.allCases {
             let rows = lines.map(cells).filter { $0.first == "`--preset \(preset.rawValue)`" }
             #expect(rows.count == 2, "\(preset)")
@@ -51,8 +51,8 @@ struct TracesReadmeTests {
         }
     }
 
-    @Test("the table of columns has the names that are recognised")
-    func columns() throws {
+    @Test("The table of columns has the names that are recognized")
+    func columnTableHasTheRecognizedNames() throws {
         let folder = try TemporaryFolder()
         for role in ColumnUse.Role.allCases {
             let row = lines.map(cells).first { $0.first == "`\(role.rawValue)`" }

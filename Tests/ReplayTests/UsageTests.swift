@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-/// One mistake: what was written, and the sentence that it earns, without `replay: `.
+/// Wrong arguments, and the sentence that they give, without `replay: `.
 struct Mistake: CustomTestStringConvertible {
     let arguments: [String]
     let sentence: String
@@ -15,7 +15,7 @@ struct Mistake: CustomTestStringConvertible {
     var testDescription: String { arguments.joined(separator: " ") }
 }
 
-@Suite("Questions that cannot be asked: one sentence, exit code 64", .timeLimit(.minutes(20)))
+@Suite("Usage errors: one sentence, exit code 64", .timeLimit(.minutes(20)))
 struct UsageTests {
     static let mistakes: [Mistake] = [
         Mistake("t.csv --only -p s3fifo", "There is no policy 's3fifo'; the nearest are s3-fifo, fifo, s4-fifo."),
@@ -207,8 +207,8 @@ struct UsageTests {
         Mistake("convert t.csv x.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
     ]
 
-    @Test("usage", arguments: mistakes)
-    func mistake(_ mistake: Mistake) throws {
+    @Test("Invalid options give exit code 64, one sentence and no file", arguments: mistakes)
+    func invalidOptionsExitWith64AndOneSentence(_ mistake: Mistake) throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("t.csv", SampleTrace().csv)
         let outcome = try Replay.run(mistake.arguments, in: folder)
@@ -216,8 +216,8 @@ struct UsageTests {
         #expect(folder.contents == ["t.csv"])
     }
 
-    @Test("Without LightGBM, a policy that needs it is refused in one sentence, and is still listed")
-    func withoutLightGBM() throws {
+    @Test("Without LightGBM a policy that needs it is refused in one sentence and still listed")
+    func policyWithoutLightGBMIsRefusedAndListed() throws {
         let folder = try TemporaryFolder()
         _ = try folder.file("t.csv", SampleTrace().csv)
         let environment = ["HALCYON_LIGHTGBM": "/nowhere/lib_lightgbm.so"]
@@ -236,8 +236,8 @@ struct UsageTests {
         #expect(listed.code == 0 && listed.text.contains("\n    batch=65536: "))
     }
 
-    @Test("help and version are no mistakes; no argument at all is answered with the help")
-    func help() throws {
+    @Test("Help and version succeed; without an argument the help is an error")
+    func helpAndVersionSucceedAndNoArgumentShowsHelp() throws {
         let folder = try TemporaryFolder()
         for arguments in [["--help"], ["run", "--help"], ["help", "curve"], ["--version"]] {
             let outcome = try Replay.run(arguments, in: folder)

@@ -28,8 +28,8 @@ struct UsersOptionTests {
         }
     }
 
-    @Test("Both halves add up to the whole, loaded and as a stream")
-    func sums() throws {
+    @Test("Both halves of the users add up to the whole, loaded and as a stream")
+    func halvesOfTheUsersAddUpToTheWhole() throws {
         for options in ["-p lru,s3-fifo -c 20 --warmup 0.2", "-p learned --models own -c 20 --stream"] {
             let whole = try counts(options)
             let halves = try ["1/2", "2/2"].map { try counts("\(options) --users \($0)") }
@@ -39,7 +39,7 @@ struct UsersOptionTests {
     }
 
     @Test("The report names the part, in JSON and in a note of the table")
-    func report() throws {
+    func reportNamesThePartOfTheUsers() throws {
         let arguments = ["t.csv", "--per", "user", "--only", "-p", "lru", "-c", "20", "--users", "2/3"]
         let json = try Replay.run(arguments + ["--format", "json"], in: folder)
         #expect(try json.runs().first?["user_part"] as? String == "2/3")
@@ -47,14 +47,14 @@ struct UsersOptionTests {
     }
 
     @Test(
-        "What has no parts is refused with exit code 64 and one sentence",
+        "Parts of shared caches, models and prefetching are refused in one sentence",
         arguments: [
             ("--per user --only -p lru --users 3/2", "'3/2' is no part of the users: write i/n"),
             ("--only -p lru --users 1/2", "add --per user"),
             ("--per user --only -p learned --users 1/2", "--models own"),
             ("--per user --only -p lru --users 1/2 --prefetch markov", "markov prefetches by what it learns"),
         ])
-    func refusals(arguments: String, sentence: String) throws {
+    func partsOfSharedRunsAreRefused(arguments: String, sentence: String) throws {
         for stream in [[], ["--stream"]] {
             let outcome = try Replay.run(
                 ["t.csv", "-c", "20"] + arguments.split(separator: " ").map(String.init) + stream, in: folder)
@@ -64,8 +64,8 @@ struct UsersOptionTests {
         }
     }
 
-    @Test("A generated fleet is replayed through a pipe, with a summary of what was written")
-    func pipe() throws {
+    @Test("Generated requests of many users are replayed through a pipe with a summary")
+    func generatedUsersAreReplayedThroughAPipe() throws {
         let outcome = try Replay.shell(
             "replay generate million-users --set users=300 --set requests=20000 --set concurrent-sessions=20"
                 + " | replay - --stream --per user --only -p lru -c 20 --format json", in: folder)

@@ -23,12 +23,12 @@ import HalcyonSupport
 public struct ThreeLCache: ~Copyable, CataloguedPolicy {
     /// The parameters of the policy.
     public struct Parameters: BoostedPolicyParameters {
-        /// The model, its training, and the most candidates of one step.
+        /// The model, its training, and the maximum number of candidates of one step.
         public var boosting = BoostingParameters(batch: 65_536, sample: 1_024, trees: 16)
 
         public init() {}
         public static let table = boostingTable(
-            sample: .integer("sample", \.boosting.sample, in: 1...65_535, "most candidates of one step"))
+            sample: .integer("sample", \.boosting.sample, in: 1...65_535, "maximum number of candidates of one step"))
 
         public var conflict: String? { boosting.obstacle(to: "3l-cache") }
     }

@@ -23,10 +23,11 @@ public struct AdmissionParameters: PolicyParameters {
     public var interval = 30_000
 
     public static let table = [
-        Parameter<Self>.choice("admit", \.rule, "rule for new objects beside the policy's own").fixedInTuning(),
-        .integer("admit-below", \.below, in: 0...Int.max, "size from which admit=size refuses").fixedInTuning(),
+        Parameter<Self>.choice("admit", \.rule, "admission rule in addition to the policy's own").fixedInTuning(),
+        .integer("admit-below", \.below, in: 0...Int.max, "with admit=size: the smallest refused size").fixedInTuning(),
         .integer(
-            "admit-interval", \.interval, in: 1...1_000_000_000, "requests until admit=adaptsize chooses again"
+            "admit-interval", \.interval, in: 1...1_000_000_000,
+            "with admit=adaptsize: requests between updates of its parameter c"
         ).fixedInTuning(),
     ]
 

@@ -30,10 +30,10 @@ public struct CategoryQuota: ~Copyable, CataloguedPolicy {
 
         public static let table = [
             Parameter<Parameters>.choice(
-                "share", \.share, "the quantity that the share of a category is proportional to"),
+                "share", \.share, "quantity that determines the share of a category"),
             Parameter<Parameters>.integer(
                 "half-life", \.halfLife, in: 0...1_000_000_000,
-                "requests after which a request counts half; 0: no decay"),
+                "half-life of a request, in requests; 0: no decay"),
         ]
     }
 

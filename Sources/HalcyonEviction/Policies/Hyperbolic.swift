@@ -31,7 +31,7 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
 
     public static let info = PolicyInfo(
         name: "hyperbolic",
-        summary: "hyperbolic caching: evicts the fewest accesses over time since insertion, of a sample",
+        summary: "hyperbolic caching: evicts, of a sample, the entry with the fewest accesses per time since insertion",
         source: "Blankstein, Sen, Freedman: Hyperbolic caching: flexible caching for web applications, ATC 2017",
         traits: [.isRandomised, .usesSizes])
 

@@ -21,7 +21,7 @@ public struct KingfisherDisk: ~Copyable, CataloguedPolicy {
 
         public static let table = [
             Parameter<Parameters>.real(
-                "expiration", \.expiration, in: 0...10_000, "days after its last access until an entry expires"),
+                "expiration", \.expiration, in: 0...10_000, "lifetime of an entry after its last access, in days"),
             Parameter<Parameters>.real("trim", \.trim, in: 0...1, "share of the capacity that remains after trimming"),
         ]
     }

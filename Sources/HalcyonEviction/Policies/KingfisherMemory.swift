@@ -17,7 +17,7 @@ public struct KingfisherMemory: ~Copyable, CataloguedPolicy {
 
         public static let table = [
             Parameter<Parameters>.real(
-                "expiration", \.expiration, in: 0...1e9, "seconds after its last access until an entry expires")
+                "expiration", \.expiration, in: 0...1e9, "lifetime of an entry after its last access, in seconds")
         ]
     }
 

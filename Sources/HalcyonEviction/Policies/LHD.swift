@@ -29,7 +29,8 @@ public struct LHD: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "lhd", summary: "least hit density: evicts the fewest expected hits for space and time, of a sample",
+        name: "lhd",
+        summary: "least hit density: evicts, of a sample, the entry with the fewest expected hits per space and time",
         source: "Beckmann, Chen, Cidon: LHD: improving cache hit rate by maximizing hit density, NSDI 2018",
         traits: [.isRandomised, .usesSizes])
 

@@ -18,7 +18,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
         /// The total size of evicted entries whose history is retained, as a share of the capacity.
         public var retained = 1.0
         public static let table = [
-            Parameter<Self>.integer("k", \.k, in: 1...64, "accesses to look back"),
+            Parameter<Self>.integer("k", \.k, in: 1...64, "number of accesses to look back"),
             .real(
                 "retained", \.retained, in: 0...64, "size of the evicted entries whose history is kept, in capacities"),
         ]
@@ -27,7 +27,7 @@ public struct LRUK: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "lru-k", summary: "evicts the oldest K-th last access",
+        name: "lru-k", summary: "evicts the entry whose K-th last access is oldest",
         source: "O'Neil, O'Neil, Weikum: The LRU-K page replacement algorithm, SIGMOD 1993")
 
     private static let residents: UInt8 = 0, ghosts: UInt8 = 1

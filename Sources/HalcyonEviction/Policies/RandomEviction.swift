@@ -3,7 +3,7 @@
 /// Every operation is O(1). Bytes an entry: 4, and 4 a resident. Decisions depend on the seed alone.
 public struct RandomEviction: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
-        name: "random", summary: "evicts any resident, each with the same probability",
+        name: "random", summary: "evicts a random resident",
         source: "Belady: A study of replacement algorithms for a virtual-storage computer, 1966",
         traits: .isRandomised)
 

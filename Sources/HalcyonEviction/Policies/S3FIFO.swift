@@ -52,7 +52,7 @@ public struct S3FIFO: ~Copyable, CataloguedPolicy {
             Parameter<Parameters>.integer(
                 "threshold", \.threshold, in: 1...3, "hits in the small queue that qualify an entry for the main queue"),
             Parameter<Parameters>.choice(
-                "fill", \.fill, "queue for new objects while small is full and the cache is not"),
+                "fill", \.fill, "queue of new objects while the small queue is full and the cache is not"),
             Parameter<Parameters>.choice(
                 "refuse", \.refuse, "size, compared with the small queue, from which entries are refused"),
         ]

@@ -23,7 +23,9 @@ public struct TwoQ: ~Copyable, CataloguedPolicy {
     }
 
     public static let info = PolicyInfo(
-        name: "2q", summary: "new objects in a FIFO queue, objects requested again after it in an LRU list",
+        name: "2q",
+        summary:
+            "keeps new objects in a FIFO queue, objects requested again after their eviction from it in an LRU list",
         source: "Johnson, Shasha: 2Q: a low overhead high performance buffer management replacement algorithm, 1994",
         traits: .hasAdmission,
         admissionRule: "refuses an object larger than A1in (in × capacity)")

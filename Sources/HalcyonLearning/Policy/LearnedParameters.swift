@@ -61,7 +61,7 @@ public struct LearnedParameters: PolicyParameters {
         ).fixedInTuning(),
         .real(
             "horizon", \.baseWindow, in: LabelWindow.range,
-            "base window of the label, in cache turnovers (capacity over miss ratio); up to 16 times as long where almost no object returns within it"
+            "base label window, in cache turnovers (capacity over miss ratio); multiplied by up to 16 if almost no object returns within it"
         ),
         .integer("hidden", \.hidden, in: 4...256, "hidden units of the network"),
         .integer("candidates", \.candidates, in: 8...128, "residents scored together"),
@@ -75,7 +75,7 @@ public struct LearnedParameters: PolicyParameters {
             "the expert that decides once the network is ready: the better one, or always one of them"),
         .choice(
             "shadows", \.shadows,
-            "with decider=contest: follow another policy while its simulation saves more: s3-fifo or w-tinylfu with uniform sizes, lru with variable sizes; not in caches that share a model, and with uniform sizes not in those that prefetch"
+            "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo or w-tinylfu; variable sizes: lru); not in caches that share a model, nor with uniform sizes in caches that prefetch"
         ).addedLater(),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
@@ -84,7 +84,7 @@ public struct LearnedParameters: PolicyParameters {
         .choice("popularity", \.popularity, "feature group: changes of the user"),
         .choice("category", \.category, "feature group: use of the categories by all users"),
         .choice("user", \.user, "feature group: use of the categories by the user"),
-        .choice("session", \.session, "feature group: the categories in use now"),
+        .choice("session", \.session, "feature group: the categories of the present session"),
         .choice("time", \.time, "feature group: wall time, time of day and of the week"),
         .choice("activity", \.activity, "feature group: activity of the user"),
         .choice(

@@ -48,7 +48,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .real("price", \.price, in: 0...1, "the minimum of the prefetch threshold, as a ratio of the value of a hit"),
         .real(
             "most-price", \.mostPrice, in: 0...1,
-            "the maximum of the prefetch threshold; between, it follows the best candidates"),
+            "the maximum of the prefetch threshold; between both bounds it follows the best candidates"),
         .integer("hidden", \.hidden, in: 1...maxHidden, "the hidden units of the network"),
         .real(
             "controls", \.controls, in: 0...1_000,

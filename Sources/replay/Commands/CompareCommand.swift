@@ -14,7 +14,7 @@ struct CompareCommand: AsyncParsableCommand {
         commandName: "compare", abstract: "Compare stored results: policies, parameters, builds or labels.",
         discussion: """
             A and B are policies (learned, 's3-fifo(small=0.2)'), fields (labels=without, prefetch=none, build=967d, \
-            result_version=2, small=0.1) or two folders. Cells that agree in everything else are paired, and runs with \
+            result_version=2, small=0.1) or two folders. Cells that are equal in all other fields are paired, and runs with \
             several seeds are averaged. Differences are A − B, with an interval for each cell, p-values for all cells \
             together (Holm), and means over traces.
 
@@ -46,7 +46,7 @@ struct CompareCommand: AsyncParsableCommand {
     @Flag(help: "Fail if A is worse than B.")
     var failIfWorse = false
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .table
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

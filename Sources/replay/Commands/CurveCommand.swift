@@ -27,8 +27,8 @@ struct CurveCommand: AsyncParsableCommand {
 
             The curve of LRU is exact in one pass; with --sample it is estimated by SHARDS. The other policies are \
             replayed at each capacity; with --sample they are simulated in miniature, and each point states the \
-            error of sampling. In bytes, where sizes vary, LRU alone is computed by byte stack distances, which come \
-            close to a cache that evicts whole objects; beside other policies it is replayed like them.
+            error of sampling. With variable sizes the byte curve of LRU alone is computed by byte stack distances, an \
+            approximation of a cache that evicts whole objects; together with other policies LRU is replayed, too.
             """)
 
     @OptionGroup var trace: TraceArguments

@@ -25,7 +25,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: "Also explain the eviction with this number, counted from 1.")
     var victim: Int?
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .table
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

@@ -6,7 +6,7 @@ import HalcyonTrace
 /// `replay generate MODEL`: synthetic traces of documented models.
 struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "generate", abstract: "Make a synthetic trace from a documented model.",
+        commandName: "generate", abstract: "Generate a synthetic trace from a documented model.",
         discussion: """
             Models: \(ModelName.all.joined(separator: ", ")).
             'replay generate <model> --parameters' lists the parameters. The same model, parameters and seed give the same bytes.

@@ -96,7 +96,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "The number of parallel runs; by default one per core.")
     var threads: Int?
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .table
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

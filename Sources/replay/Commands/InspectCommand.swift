@@ -15,7 +15,7 @@ struct InspectCommand: AsyncParsableCommand {
 
     @OptionGroup var trace: TraceArguments
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .text
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

@@ -6,7 +6,7 @@ import HalcyonSimulation
 /// `replay merge INTO FROM…`: puts the results of several machines together.
 struct MergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "merge", abstract: "Put the stored results of several folders together.",
+        commandName: "merge", abstract: "Merge the stored results of several folders into one.",
         discussion: """
             Copies every cell and how it was run. Results of several builds, different results of one cell and broken files \
             are refused before anything is written. Parts of a fleet (replay sweep --users i/n) are added up once all n are \

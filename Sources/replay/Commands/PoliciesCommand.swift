@@ -17,7 +17,7 @@ struct PoliciesCommand: AsyncParsableCommand {
     @Argument(help: "Only this policy; 'kingfisher' lists those of its two tiers.")
     var name: String?
 
-    @Option(help: "The form of the list.")
+    @Option(help: "The format of the list.")
     var format: Format = .text
 
     func run() async throws {

@@ -32,7 +32,7 @@ struct ResultsCommand: AsyncParsableCommand {
             valueName: "column"))
     var sortBy: String?
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .table
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

@@ -103,7 +103,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Put the requests of one user at one time in a random order by this seed: the control for an order that a source made up.",
+            "Shuffle simultaneous requests of each user with this seed: the control for an artificial order in the source.",
             valueName: "seed"))
     var shuffle: UInt64?
 

@@ -19,7 +19,7 @@ struct SweepCommand: AsyncParsableCommand {
             stored as soon as it is run, as FOLDER/cells/HASH.json, and is not run again. An interrupted sweep goes on when \
             the command is repeated. 'replay results' lists what is stored, 'replay compare' compares it.
 
-            The exit code is 1 if a cell could not be run; the others are run and stored all the same.
+            The exit code is 1 if a cell could not be run; the other cells are still run and stored.
             """)
 
     @Argument(help: "The YAML file of the suite.")
@@ -31,7 +31,7 @@ struct SweepCommand: AsyncParsableCommand {
     @Flag(help: "List the cells, the missing ones and an estimate, and run nothing.")
     var dryRun = false
 
-    @Option(help: "With --dry-run: the form of the list.")
+    @Option(help: "With --dry-run: the format of the list.")
     var format: Format = .table
 
     @Option(help: ArgumentHelp("Run part i of n of the cells, such as 2/4, on one of n machines.", valueName: "i/n"))

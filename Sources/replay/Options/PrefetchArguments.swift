@@ -9,7 +9,7 @@ struct PrefetchArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Prefetch by a policy: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
-                + ", recorded (what an access log recorded) or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
+                + ", recorded (the prefetches of an access log) or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
                 + "The planner has parameters: planner(price=0.05). "
                 + "(default: none)", valueName: "policy"))
     var prefetch: [String] = []

@@ -44,7 +44,7 @@ struct ReadingArguments: ParsableArguments {
     }
 
     @Option(
-        help: "The published trace that this is; it gives columns, units, delimiter, categories and which rows count.")
+        help: "The format of a published trace: sets its columns, units, delimiter, categories and counted rows.")
     var preset: TracePreset?
 
     @Option(help: "The format of the trace; by default that of the file extension.")

@@ -52,7 +52,7 @@ struct OutputArguments: ParsableArguments {
         case table, json, csv, jsonl
     }
 
-    @Option(help: "The form of the result.")
+    @Option(help: "The format of the result.")
     var format: Format = .table
 
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")

@@ -7,21 +7,21 @@ import Testing
 @Suite("Admission rules around policies", .timeLimit(.minutes(20)))
 struct AdmissionLayerTests {
     /// Capacity 3; a is of size 1, b of 2, c of 3.
-    @Test("admit=size refuses from a size on; the policy decides the rest")
-    func size() throws {
+    @Test("admit=size refuses objects from the given size on; the policy decides about the others")
+    func admitSizeRefusesObjectsFromTheGivenSizeOn() throws {
         let worked = WorkedSequence("a- b- c! c! a+ d-b c!", sizes: ["a": 1, "b": 2, "c": 3, "d": 2])
         #expect(try worked.played(by: "lru(admit=size,admit-below=3)", capacity: 3) == worked.expected)
     }
 
-    @Test("admit=bloom admits at the second request, and at once what was admitted before")
-    func bloom() throws {
+    @Test("admit=bloom admits an object at its second request, and an object admitted before at once")
+    func admitBloomAdmitsAtTheSecondRequest() throws {
         let worked = WorkedSequence("a! b! a- b- c! a+ c-b b-a a-c")
         #expect(try worked.played(by: "lru(admit=bloom)", capacity: 2) == worked.expected)
     }
 
     /// The filters hold 3,072 objects each in a small cache.
-    @Test("admit=bloom forgets an object after two filters of others")
-    func bloomForgets() throws {
+    @Test("admit=bloom forgets an object after two filters of other objects")
+    func admitBloomForgetsAnObjectAfterTwoFilters() throws {
         let cache = try PolicyCatalogue.classical.policy("lru(admit=bloom)").makeCache(PolicyContext(capacity: 10))
         func refused(_ range: Range<EntryID>) -> Int {
             range.count { cache.access(Access(entry: $0)) == .refused }
@@ -39,20 +39,20 @@ struct AdmissionLayerTests {
 
     /// Until c is chosen, it is 32,768. Each object is requested once, so nothing is hit.
     @Test("admit=adaptsize admits size s with the probability exp(−s/c)", arguments: [1_000, 32_768, 65_536])
-    func adaptSize(size: Int) throws {
+    func admitAdaptSizeAdmitsWithExponentialProbability(size: Int) throws {
         let policy = try PolicyCatalogue.classical.policy("lru(admit=adaptsize)")
         let cache = policy.makeCache(PolicyContext(capacity: 1 << 40, usesUniformSizes: false, seed: 3))
         let count = 20_000
         let admitted = (0..<EntryID(count)).count { cache.access(Access(entry: $0, size: size)) == .miss }
-        // The powers of e by a series of its own: (1 − x/2²⁰)^(2²⁰).
+        // The powers of e by another series: (1 − x/2²⁰)^(2²⁰).
         var expected = 1 - Double(size) / 32_768 / 1_048_576
         for _ in 0..<20 { expected *= expected }
         let deviation = (expected * (1 - expected) / Double(count)).squareRoot()
         #expect(abs(Double(admitted) / Double(count) - expected) < 4 * deviation)
     }
 
-    @Test("Without a rule the cache is that of the policy alone")
-    func none() throws {
+    @Test("Without an admission rule the cache is that of the policy alone")
+    func withoutARuleTheCacheIsThePolicyAlone() throws {
         let context = PolicyContext(capacity: 10)
         for text in ["lru", "lru(admit=none)"] {
             let policy = try PolicyCatalogue.classical.policy(text)
@@ -63,8 +63,8 @@ struct AdmissionLayerTests {
         #expect(layered.makeCache(context) is PolicyCache<AdmissionLayer<LRU, BloomAdmission>>)
     }
 
-    @Test("The rule is named by the label, the parameters and the info")
-    func described() throws {
+    @Test("The label, the parameters and the info name the admission rule")
+    func labelParametersAndInfoNameTheRule() throws {
         let size = try PolicyCatalogue.classical.policy("s3-fifo(admit=size,small=0.2,admit-below=70)")
         #expect(size.label == "s3-fifo(admit=size,small=0.2,admit-below=70)")
         let own = PolicyCatalogue.classical.entries.first { $0.info.name == "s3-fifo" }?.parameters.count
@@ -81,7 +81,7 @@ struct AdmissionLayerTests {
     }
 
     @Test("Results name a parameter that was added later only where it is set")
-    func recorded() throws {
+    func resultsNameALaterParameterOnlyWhereItIsSet() throws {
         let plain = try PolicyCatalogue.classical.policy("w-tinylfu")
         #expect(plain.recordedParameters.map(\.name) == ["window", "protected", "sample"])
         #expect(plain.parameters.map(\.name) == ["window", "protected", "sample", "adapt", "doorkeeper"])
@@ -90,7 +90,7 @@ struct AdmissionLayerTests {
     }
 
     @Test(
-        "What does not go together is refused with a sentence",
+        "Parameters that do not go together are refused with a sentence",
         arguments: [
             ("lru(admit=size)", "admit=size also needs admit-below: the size from which it refuses."),
             ("lru(admit-below=5)", "admit-below belongs to admit=size, which is not set."),
@@ -99,7 +99,7 @@ struct AdmissionLayerTests {
             ("lru(admit=tiny)", "lru cannot take admit=tiny: admit is one of none, bloom, size, adaptsize."),
             ("lru(x=1)", "lru has no parameter 'x': it has none at all."),
         ])
-    func refused(text: String, sentence: String) {
+    func incompatibleParametersAreRefusedWithASentence(text: String, sentence: String) {
         #expect {
             try PolicyCatalogue.classical.policy(text)
         } throws: {
@@ -110,8 +110,8 @@ struct AdmissionLayerTests {
 
 @Suite("Bloom filter", .timeLimit(.minutes(20)))
 struct BloomFilterTests {
-    @Test("Every member is found, also after doubling, and few others")
-    func membership() {
+    @Test("The filter finds every member, also after doubling, and few other objects")
+    func bloomFilterFindsEveryMemberAndFewOthers() {
         var filter = BloomFilter(entries: 1_000)
         #expect(filter.byteCount == 4_096)
         var added = 0

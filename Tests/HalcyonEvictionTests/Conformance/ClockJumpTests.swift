@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonEviction
 
-/// Decisions do not depend on how many requests came before.
+/// Decisions do not depend on the number of earlier requests.
 @Suite("Clocks beyond 31 and 32 bits", .timeLimit(.minutes(20)))
 struct ClockJumpTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }
@@ -20,7 +20,7 @@ struct ClockJumpTests {
     }
 
     @Test("Request numbers near 2³¹ and 2³² change no decision of any online policy", arguments: names)
-    func requestNumbers(name: String) throws {
+    func requestNumbersBeyond32BitsChangeNoDecision(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
             let context = trace.context(for: policy, capacity: 40)
@@ -35,7 +35,7 @@ struct ClockJumpTests {
     }
 
     @Test("Request numbers near 2³¹ and 2³² change no decision on prefetched entries", arguments: ["lru", "gdsf"])
-    func prefetchedEntries(name: String) throws {
+    func requestNumbersBeyond32BitsKeepPrefetchDecisions(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         func outcomes(from start: Int) -> ([AccessOutcome], [EntryID]) {
             var context = PolicyContext(capacity: 12)
@@ -70,7 +70,7 @@ struct ClockJumpTests {
     }
 
     @Test("A protected entry stays protected while the request number passes 2³¹ and 2³²", arguments: [31, 32])
-    func protection(bits: Int) throws {
+    func protectionSpansRequestNumbersBeyond32Bits(bits: Int) throws {
         var context = PolicyContext(capacity: 2)
         context.prefetches = true
         let cache = try PolicyCatalogue.classical.policy("lru").makeCache(context)
@@ -99,7 +99,7 @@ struct ClockJumpTests {
     }
 
     @Test("The clocks of Hyperbolic, LHD and LeCaR pass 2³⁰ and 2³² and change no decision")
-    func ownClocks() throws {
+    func policyClocksBeyond32BitsChangeNoDecision() throws {
         for trace in MicroTrace.all {
             func events(_ clock: UInt32) throws -> [[PolicyRecord.Event]] {
                 let hyperbolicContext = trace.context(
@@ -125,7 +125,7 @@ struct ClockJumpTests {
     }
 
     @Test("An entry that is 2³² accesses old does not look new to Hyperbolic")
-    func oldEntry() {
+    func veryOldEntryDoesNotLookNewToHyperbolic() {
         var policy = Hyperbolic(Hyperbolic.Parameters(), context: PolicyContext(capacity: 2))
         func request(_ entry: EntryID, isNew: Bool) {
             let access = Access(entry: entry)
@@ -152,7 +152,7 @@ struct ClockJumpTests {
     }
 
     @Test("Ages are limited once in 2³⁰ steps, and never look shorter than they are")
-    func sweeps() {
+    func agesAreLimitedOnceIn2To30Steps() {
         let events: [UInt32] = [0, 1, 77, 1 << 30, 1 << 31, .max]
         for event in events {
             var moment = event
@@ -172,15 +172,15 @@ struct ClockJumpTests {
         #expect(!WrappingClock.isSweepDue(1) && !WrappingClock.isSweepDue(1 << 29))
     }
 
-    @Test("Of equal ranks the older is first, when the request number passes 2³²")
-    func ranks() {
+    @Test("Of equal ranks the older is first when the request number passes 2³²")
+    func olderOfEqualRanksIsFirstBeyond32Bits() {
         let (older, newer) = (Rank(1, index: 1 << 32 - 1), Rank(1, index: 1 << 32))
         #expect(older < newer && !(newer < older))
         #expect(Rank(0, index: 1 << 32) < older && Rank(1, index: 5) < Rank(1, index: 6))
     }
 
-    @Test("Slots beyond 32 bits are no others: the history of LRU-K has several slots an entry")
-    func wideSlots() {
+    @Test("Slot numbers beyond 32 bits do not wrap around to other slots")
+    func slotsBeyond32BitsDoNotWrapAround() {
         var slots = SlotArray<Int>(repeating: -1, capacity: 8)
         slots[wide: 3] = 5
         let (same, wrapped, beyond) = (slots[3], slots[wide: 1 << 32 + 3], slots[wide: 9])

@@ -2,7 +2,7 @@ import HalcyonEviction
 import HalcyonEvictionTestSupport
 import Testing
 
-/// The rules that hold for every policy, run on everything in the catalogue unasked.
+/// The rules that hold for every policy, run on every policy of the catalogue.
 @Suite("Conformance of every policy in the catalogue", .timeLimit(.minutes(20)))
 struct ConformanceTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info.name)
@@ -13,8 +13,8 @@ struct ConformanceTests {
     static let layered = names + names.map { "\($0)(admit=bloom)" } + behindAdaptSize
     static let capacities = [0, 1, 2, 7, 40, 400, 1 << 40]
 
-    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: layered)
-    func bounds(name: String) throws {
+    @Test("Calls come in order, a victim is resident, and used bytes never exceed the capacity", arguments: layered)
+    func callsAreOrderedVictimsResidentAndCapacityKept(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
             for capacity in Self.capacities {
@@ -40,8 +40,8 @@ struct ConformanceTests {
         }
     }
 
-    @Test("What cannot fit is refused and evicts nobody", arguments: layered)
-    func oversized(name: String) throws {
+    @Test("An object larger than the cache is refused and evicts nothing", arguments: layered)
+    func objectLargerThanTheCacheIsRefused(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
         let run = CheckedRun(policy, PolicyContext(capacity: 10, usesUniformSizes: false))
@@ -52,8 +52,8 @@ struct ConformanceTests {
         #expect(run.record.breaches.isEmpty, "\(run.record.breaches)")
     }
 
-    @Test("Decisions over a prefix do not change with what follows", arguments: names + behindAdaptSize)
-    func causality(name: String) throws {
+    @Test("Decisions on a prefix do not depend on later requests", arguments: names + behindAdaptSize)
+    func decisionsDoNotDependOnLaterRequests(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
         for trace in MicroTrace.all {
@@ -61,7 +61,7 @@ struct ConformanceTests {
             var context = trace.context(for: policy, capacity: 40)
             let alone = CheckedRun(policy, context)
             let expected = alone.serve(prefix, batchesOf: prefix.count)
-            // A policy that did not ask for the future must not look at it.
+            // A policy without the trait `needsFuture` must not read the future.
             context.future = FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount)
             let whole = CheckedRun(policy, context)
             let outcomes = whole.serve(trace.accesses, batchesOf: trace.accesses.count)
@@ -71,8 +71,8 @@ struct ConformanceTests {
     }
 
     @Test(
-        "The same seed gives the same decisions, however the requests are batched", arguments: names + behindAdaptSize)
-    func determinism(name: String) throws {
+        "The same seed gives the same decisions in batches of any size", arguments: names + behindAdaptSize)
+    func sameSeedGivesSameDecisionsInAnyBatches(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
             let context = trace.context(for: policy, capacity: 40)
@@ -93,8 +93,8 @@ struct ConformanceTests {
         }
     }
 
-    @Test("Entries may be taken out at any moment", arguments: layered)
-    func removal(name: String) throws {
+    @Test("Entries can be removed at any moment", arguments: layered)
+    func entriesCanBeRemovedAtAnyMoment(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in MicroTrace.all {
             for capacity in [1, 7, 40, 400] {
@@ -120,8 +120,8 @@ struct ConformanceTests {
         }
     }
 
-    @Test("Defaults can be set by hand, and names are in kebab case", arguments: names)
-    func card(name: String) throws {
+    @Test("Defaults can be set explicitly, and names are in kebab case", arguments: names)
+    func defaultsCanBeSetExplicitlyAndNamesAreKebabCase(name: String) throws {
         let entry = try #require(PolicyCatalogue.classical.entries.first { $0.info.name == name })
         #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" })
         #expect(!entry.info.summary.isEmpty && !entry.info.source.isEmpty)

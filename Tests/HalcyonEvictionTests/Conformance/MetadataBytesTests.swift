@@ -1,8 +1,8 @@
 import HalcyonEviction
 import Testing
 
-/// What a policy keeps in mind about an entry, measured against what its doc comment states.
-@Suite("Bytes per entry", .timeLimit(.minutes(20)))
+/// The bytes that a policy keeps about an entry, compared with the bytes that its doc comment states.
+@Suite("Metadata bytes per entry", .timeLimit(.minutes(20)))
 struct MetadataBytesTests {
     /// Bytes as in the doc comments: (for each entry number, for each resident on top of that at most).
     static let stated: [String: (entry: Double, resident: Double)] = [
@@ -39,8 +39,10 @@ struct MetadataBytesTests {
         "w-tinylfu": (9, 16),
     ]
 
-    @Test("As many an entry number as stated, no more a resident, and a fixed part", arguments: ConformanceTests.names)
-    func bytes(name: String) throws {
+    @Test(
+        "Bytes an entry number are as stated, bytes a resident no more, and the rest is fixed",
+        arguments: ConformanceTests.names)
+    func metadataBytesMatchTheStatedBytes(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard let stated = Self.stated[name] else {
             Issue.record("\(name) has no line in the table of stated bytes")
@@ -59,35 +61,35 @@ struct MetadataBytesTests {
             #expect(perResident >= stated.resident / 2, "\(name): \(perResident) bytes a resident")
         }
         #expect(large.total == large.fixed + large.perNumber + large.perResident && large.total > 0)
-        // What offline policies know of the future grows with the requests. Frequencies that occur at once are few.
+        // The future of offline policies grows with the requests. Few frequencies occur at the same time.
         if !policy.info.traits.contains(.needsFuture) {
             #expect(abs(large.fixed - small.fixed) < 4_096, "\(name): \(small.fixed) and \(large.fixed) bytes")
         }
     }
 
     @Test(
-        "Parameters of S4-FIFO and W-TinyLFU that need more bytes",
+        "Parameters of S4-FIFO, W-TinyLFU and admit=adaptsize need the stated additional bytes",
         arguments: [
             ("s4-fifo(skip=0.25)", 18, 0), ("s4-fifo(returns=1)", 11, 0), ("w-tinylfu(doorkeeper=on)", 9, 24),
             ("lru(admit=adaptsize)", 40, 4),
         ])
-    func parameters(text: String, perNumber: Int, perResident: Int) throws {
+    func someParametersNeedMoreBytes(text: String, perNumber: Int, perResident: Int) throws {
         let policy = try PolicyCatalogue.classical.policy(text)
         let bytes = measure(policy, objects: 1 << 14)
         #expect(bytes.perNumber == perNumber << 14, "\(text): \(bytes)")
         if perResident != 4 { #expect(bytes.perResident <= perResident * (1 << 14) / 10) }
     }
 
-    @Test("Parts add up, and one cache's bytes add to another's")
-    func sum() {
+    @Test("The parts of metadata bytes add up, and so do the bytes of two caches")
+    func metadataBytesAddUp() {
         let left = MetadataBytes(fixed: 1, perNumber: 20, perResident: 300)
         let right = MetadataBytes(fixed: 4_000, perResident: 5)
         #expect(left.total == 321 && right.perNumber == 0 && MetadataBytes().total == 0)
         #expect(left + right == MetadataBytes(fixed: 4_001, perNumber: 20, perResident: 305))
     }
 
-    @Test("An index adds a byte an entry number, 8 where sizes vary and 8 where entries expire")
-    func index() {
+    @Test("An index needs a byte an entry number, 8 more with variable sizes and 8 more with lifetimes")
+    func indexBytesGrowWithSizesAndLifetimes() {
         func perNumber(uniform: Bool, lifetime: Int64?) -> Int {
             let context = PolicyContext(
                 capacity: 10, entries: 100, usesUniformSizes: uniform, lifetime: lifetime)
@@ -111,7 +113,7 @@ struct MetadataBytesTests {
         for (index, entry) in entries.enumerated() {
             _ = cache.access(Access(entry: entry, requestNumber: index, time: Int64(index)))
         }
-        // The index keeps a byte an entry number of its own, and a deadline where entries expire.
+        // The index keeps another byte an entry number, and a deadline if entries expire.
         var bytes = cache.state.metadataBytes
         bytes.perNumber -= objects
         return bytes

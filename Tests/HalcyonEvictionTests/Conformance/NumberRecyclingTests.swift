@@ -5,13 +5,13 @@ import Testing
 /// A live storage assigns the number of a forgotten entry to another key. No state of the old entry may affect the new one.
 @Suite("Recycling of entry numbers", .timeLimit(.minutes(20)))
 struct NumberRecyclingTests {
-    /// Every policy, alone and behind `admit=size`, and some behind `admit=adaptsize`. `admit=bloom` has a test of its own.
+    /// Every policy, alone and behind `admit=size`, and some behind `admit=adaptsize`. `admit=bloom` has another test.
     static let layered =
         ConformanceTests.names + ConformanceTests.names.map { "\($0)(admit=size,admit-below=30)" }
         + ConformanceTests.behindAdaptSize
 
-    @Test("A recycled number decides as a new one", arguments: layered)
-    func recycling(name: String) throws {
+    @Test("A recycled number leads to the same decisions as a new one", arguments: layered)
+    func recycledNumberIsDecidedLikeANewOne(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
         var recycled = 0
@@ -36,7 +36,7 @@ struct NumberRecyclingTests {
     /// Other numbers collide differently: under each numbering, up to 1 % of the objects are false members of a filter. The
     /// objects of the scan are requested once, so every admission is that of a false member.
     @Test("A recycled number is new to admit=bloom", arguments: ["lru", "s3-fifo", "arc"])
-    func recyclingBehindBloom(name: String) throws {
+    func recycledNumberIsNewToAdmitBloom(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy("\(name)(admit=bloom)")
         for trace in [
             MicroTrace(.scan, sizes: .unit, count: 20_000),
@@ -53,8 +53,10 @@ struct NumberRecyclingTests {
     }
 
     /// Other numbers collide differently in the sketch.
-    @Test("W-TinyLFU keeps its counts while a number waits", arguments: ["w-tinylfu", "w-tinylfu(doorkeeper=on)"])
-    func recyclingOfCounts(name: String) throws {
+    @Test(
+        "Recycled numbers change the hits of W-TinyLFU by less than 1 %",
+        arguments: ["w-tinylfu", "w-tinylfu(doorkeeper=on)"])
+    func wTinyLFUKeepsItsCountsAcrossRecycling(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for capacity in [40, 400] {
             let trace = MicroTrace(.mixed, sizes: .unit, count: 40_000, objects: 3_000)
@@ -66,8 +68,8 @@ struct NumberRecyclingTests {
         }
     }
 
-    @Test("The memory of evicted entries is bounded", arguments: ConformanceTests.names)
-    func boundedMemory(name: String) throws {
+    @Test("A policy remembers at most 20 times as many evicted entries as fit", arguments: ConformanceTests.names)
+    func memoryOfEvictedEntriesIsBounded(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         guard !policy.info.traits.contains(.needsFuture) else { return }
         let trace = MicroTrace(.scan, sizes: .unit, count: 6000)

@@ -13,9 +13,9 @@ struct AdaptiveWindowTests {
     ]
 
     @Test(
-        "Outcome for outcome", arguments: [40, 300, 600],
+        "Every outcome equals that of the model of Caffeine's simulator", arguments: [40, 300, 600],
         ["adapt=simple", "doorkeeper=on", "adapt=simple,doorkeeper=on", "adapt=none"])
-    func outcomes(capacity: Int, setting: String) throws {
+    func everyOutcomeEqualsTheSimulatorModel(capacity: Int, setting: String) throws {
         let policy = try PolicyCatalogue.classical.policy("w-tinylfu(\(setting))")
         let adapts = setting.contains("simple")
         var moved = 0
@@ -33,8 +33,8 @@ struct AdaptiveWindowTests {
         #expect((moved > 20) == adapts)
     }
 
-    @Test("With variable sizes the window changes, and every limit holds")
-    func variableSizes() throws {
+    @Test("With variable sizes the window changes and every limit holds")
+    func windowChangesWithVariableSizesWithinAllLimits() throws {
         let policy = try PolicyCatalogue.classical.policy("w-tinylfu(adapt=simple,doorkeeper=on)")
         for trace in MicroTrace.all where trace.sizes != .unit && trace.pattern != .scan {
             let run = CheckedRun(policy, trace.context(for: policy, capacity: 400))
@@ -202,7 +202,7 @@ private struct ClimberModel {
     }
 }
 
-/// The sketch, which has tests of its own, in a box: it cannot be copied.
+/// A box for the sketch, which cannot be copied and is tested elsewhere.
 private final class FrequencySketchModel {
     var sketch = FrequencySketch(sampleFactor: 10)
 }

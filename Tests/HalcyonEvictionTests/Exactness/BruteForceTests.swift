@@ -1,22 +1,22 @@
 import HalcyonEviction
 import Testing
 
-/// The simplest policies against the simplest code that could be right, on thousands of small random traces.
-@Suite("Against brute force", .timeLimit(.minutes(20)))
+/// The simplest policies compared with the simplest correct code, on thousands of small random traces.
+@Suite("Simple policies beside brute force", .timeLimit(.minutes(20)))
 struct BruteForceTests {
     static let references: [String: @Sendable ([Access], Int) -> [Bool]] = [
         "fifo": { BruteForce.fifo($0, capacity: $1) }, "lru": { BruteForce.lru($0, capacity: $1) },
         "lfu": { BruteForce.lfu($0, capacity: $1) }, "belady": { BruteForce.belady($0, capacity: $1) },
     ]
 
-    @Test("Hit for hit, every object at size 1", arguments: references.keys.sorted())
-    func unitCosts(name: String) throws {
+    @Test("With uniform sizes every hit equals brute force", arguments: references.keys.sorted())
+    func uniformSizesMatchBruteForceHitForHit(name: String) throws {
         try compare(name, traces: 2000, largestCost: 1)
     }
 
     // With sizes, the order in which Belady evicts entries without a next use matters and is undefined.
-    @Test("Hit for hit, objects of different size", arguments: ["fifo", "lfu", "lru"])
-    func variedCosts(name: String) throws {
+    @Test("With variable sizes every hit equals brute force", arguments: ["fifo", "lfu", "lru"])
+    func variableSizesMatchBruteForceHitForHit(name: String) throws {
         try compare(name, traces: 2000, largestCost: 5)
     }
 
@@ -45,9 +45,9 @@ struct BruteForceTests {
     }
 
     @Test(
-        "Belady has the most hits of all caches that admit everything, with bypass of all caches",
+        "Belady has the most hits of all admitting caches; with bypass, of all caches",
         arguments: [false, true])
-    func beladyIsOptimal(bypasses: Bool) throws {
+    func beladyHasTheMostHitsPossible(bypasses: Bool) throws {
         let policy = try PolicyCatalogue.classical.policy(bypasses ? "belady(bypass=on)" : "belady")
         var random = SplitMix64(seed: 17)
         var differences = 0
@@ -65,7 +65,7 @@ struct BruteForceTests {
             #expect(hits == most, "trace \(number), capacity \(capacity): \(requests)")
             if bypasses, most > mostHits(requests, capacity: capacity, bypasses: false) { differences += 1 }
         }
-        // Otherwise the test does not tell the two apart.
+        // Otherwise the test does not distinguish the two.
         #expect(!bypasses || differences > 100)
     }
 

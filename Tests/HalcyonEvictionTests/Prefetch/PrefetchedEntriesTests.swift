@@ -2,10 +2,10 @@ import HalcyonEviction
 import HalcyonEvictionTestSupport
 import Testing
 
-/// What was fetched ahead, against sequences worked by hand; the policy within is LRU, and its list is written latest first.
+/// Prefetched entries in sequences worked by hand. The inner policy is LRU; its list is written latest first.
 ///
-/// Entries are letters. A request counts, a fetch does not.
-@Suite("What was fetched ahead, by hand", .timeLimit(.minutes(20)))
+/// Entries are letters. A request increments the request number, a prefetch does not.
+@Suite("Prefetched entries by hand", .timeLimit(.minutes(20)))
 struct PrefetchedEntriesTests {
     /// A cache, and how many requests it has had.
     private struct Bench {
@@ -17,13 +17,13 @@ struct PrefetchedEntriesTests {
                 try PolicyCatalogue.classical.policy(policy), PolicyContext(capacity: capacity, lifetime: lifetime))
         }
 
-        /// Requests in order; `+` hit, `-` miss, `!` refused, `~` stale, and who had to leave.
+        /// Requests in order: `+` hit, `-` miss, `!` refused, `~` stale, then the victims.
         mutating func ask(_ letters: String) -> String { serve(letters, isPrefetch: false) }
 
-        /// Fetches in order, in the same notation.
+        /// Prefetches in order, in the same notation.
         mutating func fetch(_ letters: String) -> String { serve(letters, isPrefetch: true) }
 
-        /// Says of what waits whether it is likely.
+        /// Reports whether a prefetched entry is likely to be requested.
         func judge(_ letter: String, isLikely: Bool) {
             let entry = EntryID(letter.utf8.first ?? 0) - EntryID(UInt8(ascii: "a"))
             run.cache.reconsider(Access(entry: entry, requestNumber: requests, isPrefetch: true), isLikely: isLikely)
@@ -51,14 +51,14 @@ struct PrefetchedEntriesTests {
         var breaches: [String] { run.outer.breaches + run.inner.breaches }
     }
 
-    /// Capacity 4: the hit on p is the first that LRU hears of it.
+    /// Capacity 4: LRU receives p at its hit.
     ///
-    ///     a b, fetch p    LRU b a, waiting p
+    ///     a b, fetch p    LRU b a, prefetched p
     ///     p               LRU p b a
     ///     c               LRU c p b a
-    ///     d e f           a, b and p go in this order
-    @Test("An entry that is asked for comes in with the policy, as any other")
-    func used() throws {
+    ///     d e f           a, b and p are evicted in this order
+    @Test("A prefetched entry is inserted into the policy at its first request")
+    func usedPrefetchIsInsertedIntoThePolicy() throws {
         var bench = try Bench(capacity: 4)
         #expect(bench.ask("ab") == "a- b-")
         #expect(bench.fetch("p") == "p-")
@@ -74,8 +74,8 @@ struct PrefetchedEntriesTests {
 
     /// Capacity 4, so protection is for 15 requests. p is fetched when one request was served (the time 1); d comes at
     /// the time 16 or 17.
-    @Test("An entry is protected for 15 requests in a small cache, from then on it is the first to go")
-    func overdue() throws {
+    @Test("In a small cache a prefetched entry is protected for 15 requests, then evicted first")
+    func protectionEndsAfter15RequestsInASmallCache() throws {
         for (hits, expected) in [(13, "d-a"), (14, "d-p")] {
             var bench = try Bench(capacity: 4)
             _ = bench.ask("a")
@@ -90,7 +90,7 @@ struct PrefetchedEntriesTests {
 
     /// 100 residents: a third of them, 33 requests.
     @Test("In a larger cache protection lasts a third as many requests as there are residents", arguments: [33, 34])
-    func protection(age: Int) throws {
+    func protectionLastsAThirdOfTheResidentsInRequests(age: Int) throws {
         let policy = try PolicyCatalogue.classical.policy("lru")
         let run = PrefetchingRun(policy, PolicyContext(capacity: 100))
         for entry in 0..<99 { _ = run.access(Access(entry: EntryID(entry), requestNumber: entry)) }
@@ -100,9 +100,9 @@ struct PrefetchedEntriesTests {
         #expect(run.outer.victims == [age > 33 ? 200 : 0])
     }
 
-    /// Capacity 4. p and q wait, q came later and is likely no longer.
-    @Test("What is likely no longer is the first to go, though it is protected and others came before it")
-    func unlikely() throws {
+    /// Capacity 4. p and q are prefetched in this order; then q is unlikely.
+    @Test("A prefetched entry reported as unlikely is evicted first, although it is protected")
+    func unlikelyPrefetchIsEvictedFirst() throws {
         var bench = try Bench(capacity: 4)
         _ = bench.ask("ab")
         _ = bench.fetch("pq")
@@ -114,9 +114,10 @@ struct PrefetchedEntriesTests {
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
-    /// Capacity 4, so protection is for 15 requests; p is held to be likely after 14 of them, q is not looked at.
-    @Test("What is still likely stays protected; of what nothing is said protection ends")
-    func stillLikely() throws {
+    /// Capacity 4, so protection is for 15 requests. After 14 of them p is reported as likely; there is no report
+    /// about q.
+    @Test("A prefetched entry reported as likely stays protected; without a report protection ends")
+    func likelyPrefetchStaysProtected() throws {
         var bench = try Bench(capacity: 4)
         _ = bench.ask("a")
         _ = bench.fetch("pq")
@@ -124,15 +125,15 @@ struct PrefetchedEntriesTests {
         _ = bench.ask(passing)
         bench.judge("p", isLikely: true)
         _ = bench.ask("aab")
-        #expect(bench.ask("c") == "c-q", "nobody has said anything of q for 17 requests, p came before it")
+        #expect(bench.ask("c") == "c-q", "no report about q for 17 requests, although p came before it")
         #expect(bench.ask("d") == "d-a")
         _ = bench.ask(String(repeating: "c", count: 11))
         #expect(bench.ask("e") == "e-p", "16 requests since p was likely")
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
-    @Test("Of what does not wait nothing is said: an entry that was asked for, one that is gone")
-    func nothingSaid() throws {
+    @Test("A report about a used, evicted or unknown entry is ignored")
+    func likelihoodOfOtherEntriesIsIgnored() throws {
         var bench = try Bench(capacity: 2)
         _ = bench.ask("a")
         _ = bench.fetch("p")
@@ -143,20 +144,20 @@ struct PrefetchedEntriesTests {
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
-    /// Capacity 3: a fetch takes the place of LRU's own, then of the one that waited longest when LRU has none left.
-    @Test("A prefetch evicts what the policy wants least, or another prefetched entry if the policy has none")
-    func fetches() throws {
+    /// Capacity 3: a prefetch evicts an entry of LRU, then the oldest unused prefetch when LRU has no entry left.
+    @Test("A prefetch evicts the policy's victim, or the oldest unused prefetch if the policy has none")
+    func prefetchEvictsThePolicysVictimFirst() throws {
         var bench = try Bench(capacity: 3)
         #expect(bench.ask("abc") == "a- b- c-")
         #expect(bench.fetch("pqrs") == "p-a q-b r-c s-p")
-        #expect(bench.ask("a") == "a-q", "only what waits is left")
-        #expect(bench.ask("b") == "b-a", "what waits is protected")
+        #expect(bench.ask("a") == "a-q", "only unused prefetches are left")
+        #expect(bench.ask("b") == "b-a", "unused prefetches are protected")
         #expect(bench.metric("prefetched_dropped") == 2 && bench.metric("prefetched_waiting") == 2)
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
-    @Test("What is fetched again while it waits waits as before")
-    func again() throws {
+    @Test("After an unused prefetched entry is removed it can be prefetched again")
+    func prefetchCanBeRepeatedAfterRemoval() throws {
         var bench = try Bench(capacity: 3)
         _ = bench.ask("a")
         _ = bench.fetch("p")
@@ -172,8 +173,8 @@ struct PrefetchedEntriesTests {
     }
 
     /// A lifetime of 3 requests, each of which takes a microsecond.
-    @Test("What expires while it waits is fetched anew and comes in with the policy")
-    func expiry() throws {
+    @Test("A request for an expired prefetched entry is stale and inserts it into the policy")
+    func expiredPrefetchIsStaleAndEntersThePolicy() throws {
         var bench = try Bench(capacity: 4, lifetime: 3)
         _ = bench.fetch("p")
         #expect(bench.ask("abcp") == "a- b- c- p~")
@@ -182,8 +183,8 @@ struct PrefetchedEntriesTests {
         #expect(bench.breaches.isEmpty, "\(bench.breaches)")
     }
 
-    @Test("Where nobody wants the place, what waits goes before all others")
-    func leastWanted() throws {
+    @Test("When the capacity is lowered unused prefetched entries are evicted first")
+    func loweredCapacityEvictsUnusedPrefetchesFirst() throws {
         var context = PolicyContext(capacity: 10)
         context.prefetches = true
         let index = try PolicyCatalogue.classical.policy("lru").makeCache(context)
@@ -198,14 +199,14 @@ struct PrefetchedEntriesTests {
         #expect(victims == [8, 9, 0])
     }
 
-    /// What a cache of `capacity` that prefetches is made with.
+    /// The context of a cache of `capacity` that prefetches.
     private static func prefetching(_ capacity: Int) -> PolicyContext {
         var context = PolicyContext(capacity: capacity)
         context.prefetches = true
         return context
     }
 
-    /// Refuses odd entries for itself; first in, first out.
+    /// FIFO that refuses odd entries.
     private struct EvenOnly: EvictionPolicy {
         var entries: [EntryID] = []
 
@@ -216,9 +217,9 @@ struct PrefetchedEntriesTests {
         mutating func remove(_ entry: EntryID) { entries.removeAll { $0 == entry } }
     }
 
-    /// Capacity 3. 1 and 3 wait; 1 is asked for and not wanted, so it goes although it is protected and 3 came before it.
-    @Test("What the policy refuses when it is asked for is a hit, and the first to go")
-    func refusal() {
+    /// Capacity 3. 3 and 1 are prefetched. 1 is requested and refused, so it is evicted although 3 came before it.
+    @Test("A requested prefetch that the policy refuses is a hit and the next victim")
+    func requestedPrefetchThatThePolicyRefusesIsEvictedFirst() {
         var index = CacheCore(EvenOnly(), Self.prefetching(3))
         for entry: EntryID in [3, 1] { _ = index.access(Access(entry: entry, requestNumber: 0, isPrefetch: true)) }
         let outcomes = [1, 1, 2, 4].enumerated().map { number, entry in
@@ -232,7 +233,7 @@ struct PrefetchedEntriesTests {
         #expect(areResident)
     }
 
-    /// Wants nobody to go unless for a newcomer of its own.
+    /// Names the requested entry as the victim, so that no resident is evicted.
     private struct Keeper: EvictionPolicy {
         mutating func hit(_ access: Access) {}
         mutating func victim(for access: Access) -> EntryID { access.entry }
@@ -240,8 +241,8 @@ struct PrefetchedEntriesTests {
         mutating func remove(_ entry: EntryID) {}
     }
 
-    @Test("A policy that names nobody keeps its entries, and the fetch is refused")
-    func keeper() {
+    @Test("When the policy names no resident as victim the prefetch is refused")
+    func prefetchIsRefusedWithoutAVictim() {
         var index = CacheCore(Keeper(), Self.prefetching(2))
         for entry: EntryID in [0, 1] { _ = index.access(Access(entry: entry, requestNumber: Int(entry))) }
         let fetched = index.access(Access(entry: 5, requestNumber: 2, isPrefetch: true))

@@ -2,8 +2,8 @@ import HalcyonEviction
 import HalcyonEvictionTestSupport
 import Testing
 
-/// The rules that hold for every policy hold with fetches ahead of need in between, run on everything in the catalogue.
-@Suite("Conformance of every policy with fetches ahead of need", .timeLimit(.minutes(20)))
+/// The rules that hold for every policy also hold with prefetches between the requests, run on the whole catalogue.
+@Suite("Conformance of every policy with prefetches", .timeLimit(.minutes(20)))
 struct PrefetchingConformanceTests {
     static let names = PolicyCatalogue.classical.entries.map(\.info).filter { !$0.traits.contains(.needsFuture) }
         .map(\.name)
@@ -14,7 +14,7 @@ struct PrefetchingConformanceTests {
         MicroTrace(.scan, sizes: .varied),
     ]
 
-    /// The accesses of a trace with fetches among them of what may be asked for soon, and of what never is.
+    /// The accesses of a trace, mixed with prefetches of objects that are requested soon and of others that never are.
     private func mixed(_ trace: MicroTrace, seed: UInt64 = 11) -> [Access] {
         var random = SplitMix64(seed: seed)
         var accesses: [Access] = []
@@ -32,15 +32,15 @@ struct PrefetchingConformanceTests {
         return accesses
     }
 
-    /// Serves what is to be served: nobody fetches what is there.
+    /// Serves the accesses without prefetches of resident entries.
     private func serve(_ accesses: [Access], _ run: PrefetchingRun) -> [AccessOutcome] {
         accesses.map { access in
             access.isPrefetch && run.cache.contains(access.entry) ? .hit : run.access(access)
         }
     }
 
-    @Test("Verbs come in order, a victim is a resident, used never exceeds the capacity", arguments: names)
-    func bounds(name: String) throws {
+    @Test("Calls come in order, a victim is resident, and used bytes never exceed the capacity", arguments: names)
+    func callsAreOrderedVictimsResidentAndCapacityKept(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in Self.traces {
             for capacity in [0, 1, 2, 7, 40, 400] {
@@ -63,8 +63,8 @@ struct PrefetchingConformanceTests {
         }
     }
 
-    @Test("Decisions over a prefix do not change with what follows", arguments: names)
-    func causality(name: String) throws {
+    @Test("Decisions on a prefix do not depend on later requests", arguments: names)
+    func decisionsDoNotDependOnLaterRequests(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in Self.traces {
             let context = trace.context(for: policy, capacity: 40)
@@ -78,8 +78,8 @@ struct PrefetchingConformanceTests {
         }
     }
 
-    @Test("The same seed gives the same decisions, with room from the start or growing", arguments: names)
-    func determinism(name: String) throws {
+    @Test("The same seed gives the same decisions, with room reserved or growing", arguments: names)
+    func sameSeedGivesSameDecisionsWithOrWithoutReservedRoom(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in Self.traces {
             let accesses = mixed(trace)
@@ -94,8 +94,8 @@ struct PrefetchingConformanceTests {
         }
     }
 
-    @Test("Entries may be taken out at any moment", arguments: names)
-    func removal(name: String) throws {
+    @Test("Entries can be removed at any moment", arguments: names)
+    func entriesCanBeRemovedAtAnyMoment(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in Self.traces {
             var random = SplitMix64(seed: 3)
@@ -115,8 +115,8 @@ struct PrefetchingConformanceTests {
         }
     }
 
-    @Test("Without fetches it is the plain cache bit for bit", arguments: names)
-    func transparency(name: String) throws {
+    @Test("Without prefetches every outcome and event equals the plain cache", arguments: names)
+    func withoutPrefetchesDecisionsEqualThePlainCache(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         for trace in Self.traces {
             for capacity in [2, 40] {
@@ -131,8 +131,8 @@ struct PrefetchingConformanceTests {
         }
     }
 
-    @Test("A cache made to prefetch says who was evicted, in their order", arguments: names)
-    func victims(name: String) throws {
+    @Test("A cache that prefetches reports its victims in order", arguments: names)
+    func prefetchingCacheReportsVictimsInOrder(name: String) throws {
         let policy = try PolicyCatalogue.classical.policy(name)
         let trace = MicroTrace(.mixed, sizes: .varied)
         var context = trace.context(for: policy, capacity: 40)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import HalcyonEviction
 
-@Suite("What a timed cache notes", .timeLimit(.minutes(20)))
+@Suite("Times of accesses and evictions", .timeLimit(.minutes(20)))
 struct CacheTimesTests {
-    /// First in, first out, with two habits: it turns entries from 100 on away when there is no room, after one other has
-    /// left, and upon a hit of entry 0 it wants one resident gone.
+    /// FIFO with two peculiarities: without room it refuses entries from 100 on after one eviction, and a hit of entry
+    /// 0 evicts one resident.
     struct Peculiar: EvictionPolicy {
         var queue: [EntryID] = []
         var surplus = 0
@@ -33,26 +33,27 @@ struct CacheTimesTests {
 
     private func access(_ entry: EntryID, cost: Int = 1) -> Access { Access(entry: entry, size: cost) }
 
-    @Test("each access once, as a hit or a miss, and each entry that leaves once")
-    func counts() {
+    @Test("Each access is timed once, as a hit or a miss, and each eviction once")
+    func accessesAndEvictionsAreTimedOnce() {
         let times = CacheTimes()
         let cache = PolicyCache(Peculiar(), context: PolicyContext(capacity: 3, usesUniformSizes: false), times: times)
         func serve(_ access: Access) -> AccessOutcome { times.access { cache.access(access) } }
         func noted() -> [Int] { [times.hits.count, times.misses.count, times.evictions.count] }
         for entry: EntryID in [1, 0, 2] { #expect(serve(access(entry)) == .miss) }
         #expect(noted() == [0, 3, 0])
-        // A hit upon which one leaves.
+        // A hit that evicts an entry.
         #expect(serve(access(0)) == .hit)
         #expect(noted() == [1, 3, 1])
         #expect(!cache.contains(1))
-        // One leaves, then the newcomer, which takes all three places, is turned away: two choices, one eviction.
+        // One entry is evicted, then the new object, which needs all three places, is refused: two choices, one
+        // eviction.
         #expect(serve(access(100, cost: 3)) == .refused)
         #expect(noted() == [1, 4, 2])
         #expect(!cache.contains(0))
         // Refused before any choice: larger than the cache.
         #expect(serve(access(3, cost: 4)) == .refused)
         #expect(noted() == [1, 5, 2])
-        // Of another size than before: a miss, for which nobody has to leave.
+        // Another size than before: a miss without an eviction.
         #expect(serve(access(2, cost: 2)) == .stale)
         #expect(noted() == [1, 6, 2])
         #expect(cache.state.evictions == 2)
@@ -61,8 +62,8 @@ struct CacheTimesTests {
         #expect(noted() == [0, 0, 0])
     }
 
-    @Test("a timed cache that prefetches reconsiders and expires as it does without a clock")
-    func prefetching() {
+    @Test("A timed cache that prefetches decides as it does without timing")
+    func timingDoesNotChangeAPrefetchingCache() {
         func outcomes(_ times: CacheTimes?) -> [Bool] {
             var context = PolicyContext(capacity: 3, lifetime: 1_000_000)
             context.prefetches = true
@@ -73,7 +74,7 @@ struct CacheTimesTests {
             }
             for entry: EntryID in [0, 1] { _ = cache.access(access(entry, Int(entry))) }
             _ = cache.access(access(2, 2, isPrefetch: true))
-            // No longer likely, so that it leaves before the others.
+            // No longer likely, so that it is evicted first.
             cache.reconsider(access(2, 3, isPrefetch: true), isLikely: false)
             _ = cache.access(access(3, 3))
             return [cache.contains(0), cache.contains(1), cache.contains(2), cache.entriesExpire]
@@ -83,8 +84,8 @@ struct CacheTimesTests {
         #expect(outcomes(CacheTimes()) == outcomes(nil))
     }
 
-    @Test("several caches may share the times, and a batch times its choices alone")
-    func sharing() {
+    @Test("Caches can share their times, and a batch times evictions only")
+    func cachesShareTimesAndABatchTimesEvictionsOnly() {
         let times = CacheTimes()
         let context = PolicyContext(capacity: 2)
         let caches = (0..<2).map { _ in

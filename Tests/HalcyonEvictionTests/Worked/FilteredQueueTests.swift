@@ -12,15 +12,15 @@ struct FilteredQueueTests {
     ///     b, a hit        b was inserted after a: counted.           S a' b
     ///     b hit           not counted.
     ///     c d e           S is full: to M.                           S a' b, M c d e
-    ///     f               a moves to M, b goes.                      S f, M c d e a, G b
-    ///     g               M holds more than 3: c goes.               S f g, M d e a, G b
-    ///     h               f goes.                                    S g h, M d e a, G b f
-    ///     b               remembered: to M; g goes.                  S h, M d e a b, G f g
-    ///     c               not remembered; M holds too much: d goes.  S h c, M e a b
+    ///     f               a moves to M, b evicted.                   S f, M c d e a, G b
+    ///     g               M holds more than 3: c evicted.            S f g, M d e a, G b
+    ///     h               f evicted.                                 S g h, M d e a, G b f
+    ///     b               remembered: to M; g evicted.               S h, M d e a b, G f g
+    ///     c               not remembered; M holds too much: d evicted.  S h c, M e a b
     static let skipping = "a- a+ b- a+ b+ c- d- e- f-b g-c h-f b-g c-d"
 
     @Test("S4-FIFO does not count hits on the newest entries")
-    func skip() throws {
+    func s4fifoIgnoresHitsOnTheNewestEntries() throws {
         let worked = WorkedSequence(Self.skipping)
         #expect(try worked.played(by: "s4-fifo(small=0.4,skip=0.5,threshold=1)", capacity: 5) == worked.expected)
     }
@@ -28,13 +28,13 @@ struct FilteredQueueTests {
     /// Capacity 5: 1 for S, 4 for M, 4 for G.
     ///
     ///     a b c d e       S a, M b c d e
-    ///     f g             a and f go.                                S g, M b c d e, G a f
-    ///     a               one ghost hit: to S again; g goes.         S a, M b c d e, G f g
-    ///     h               a goes and keeps its count.                S h, M b c d e, G f g a
-    ///     a               two ghost hits: to M; h goes.              M b c d e a, G f g h
-    ///     i               M holds more than 4: b goes.               S i, M c d e a
-    @Test("S4-FIFO sends an object back until it has enough ghost hits")
-    func returns() throws {
+    ///     f g             a and f evicted.                           S g, M b c d e, G a f
+    ///     a               one ghost hit: to S again; g evicted.      S a, M b c d e, G f g
+    ///     h               a evicted; it keeps its count.             S h, M b c d e, G f g a
+    ///     a               two ghost hits: to M; h evicted.           M b c d e a, G f g h
+    ///     i               M holds more than 4: b evicted.            S i, M c d e a
+    @Test("S4-FIFO returns an object to the small queue until it has enough ghost hits")
+    func s4fifoReturnsObjectsUntilEnoughGhostHits() throws {
         let worked = WorkedSequence("a- b- c- d- e- f-a g-f a-g h-a a-h i-b a+")
         #expect(try worked.played(by: "s4-fifo(small=0.2,returns=1)", capacity: 5) == worked.expected)
         // At once to M, as S3-FIFO: then h evicts b.
@@ -45,25 +45,25 @@ struct FilteredQueueTests {
     /// As ``skipping`` up to `S h c, M e a b, G f g`; then
     ///
     ///     a hit twice, e hit      one bit each.                      M e' a' b
-    ///     i               h goes.                                    S c i, M e' a' b, G f g h
-    ///     f               remembered: to M; c goes.                  S i, M e' a' b f, G g h c
-    ///     j               M holds too much: e and a are spared, b goes.      S i j, M f e a
-    ///     k               i goes.                                    S j k, G g h c i
-    ///     c               remembered; j goes.                        S k, M f e a c, G g h i j
-    ///     l               f goes.                                    S k l, M e a c
-    ///     m               k goes.                                    S l m, G h i j k
-    ///     h               remembered; l goes.                        S m, M e a c h, G i j k l
-    ///     n               e goes.                                    S m n, M a c h
-    ///     i               remembered; m goes.                        S n, M a c h i
-    ///     p               a, though it was hit twice, has no bit left and goes.
-    @Test("Clock2Q+: a correlation window and a clock of one bit")
-    func clock2qPlus() throws {
+    ///     i               h evicted.                                 S c i, M e' a' b, G f g h
+    ///     f               remembered: to M; c evicted.               S i, M e' a' b f, G g h c
+    ///     j               M holds too much: e and a are spared, b evicted.   S i j, M f e a
+    ///     k               i evicted.                                 S j k, G g h c i
+    ///     c               remembered; j evicted.                     S k, M f e a c, G g h i j
+    ///     l               f evicted.                                 S k l, M e a c
+    ///     m               k evicted.                                 S l m, G h i j k
+    ///     h               remembered; l evicted.                     S m, M e a c h, G i j k l
+    ///     n               e evicted.                                 S m n, M a c h
+    ///     i               remembered; m evicted.                     S n, M a c h i
+    ///     p               a, though it was hit twice, has no bit left: evicted.
+    @Test("Clock2Q+ ignores hits in its correlation window and keeps one bit an entry")
+    func clock2qPlusUsesAWindowAndOneBit() throws {
         let worked = WorkedSequence(Self.skipping + " a+ a+ e+ i-h f-c j-b k-i c-j l-f m-k h-l n-e i-m p-a")
         #expect(try worked.played(by: "clock2q-plus(small=0.4,window=0.5)", capacity: 5) == worked.expected)
     }
 
-    @Test("At its default parameters, S4-FIFO decides exactly as S3-FIFO", arguments: S3FIFO.Refusal.allCases)
-    func reduction(refusal: S3FIFO.Refusal) throws {
+    @Test("With default parameters S4-FIFO decides exactly as S3-FIFO", arguments: S3FIFO.Refusal.allCases)
+    func s4fifoAtItsDefaultsDecidesAsS3FIFO(refusal: S3FIFO.Refusal) throws {
         let s3 = try PolicyCatalogue.classical.policy("s3-fifo(refuse=\(refusal.rawValue))")
         let s4 = try PolicyCatalogue.classical.policy("s4-fifo(refuse=\(refusal.rawValue))")
         var evictions = 0

@@ -9,18 +9,18 @@ struct GDSFTests {
     ///     a b     a 1, b 0.5
     ///     b hit   b 2 / 2 = 1
     ///     c       c 1
-    ///     e       e 1; a, b and c have the same: a is the oldest and goes.       L = 1
-    ///     f       f 1.25: b, c and e go.                L = 1
-    ///     a       a 2: f goes.                          L = 1.25
+    ///     e       e 1; a, b and c have the same: a, the oldest, evicted.         L = 1
+    ///     f       f 1.25: b, c and e evicted.           L = 1
+    ///     a       a 2: f evicted.                       L = 1.25
     ///     a a hit a 1.25 + 3 = 4.25
     ///     g       1.5, less than a: refused.            L = 1.5
     ///     g       1.75: refused.                        L = 1.75
     ///     b       b 2.25, fits
     ///     g       2, less than b: refused.              L = 2
-    ///     g       2.25, as b, which is older and goes; but a does not: refused.      L = 2.25
+    ///     g       2.25, as b, which is older and evicted; but a does not: refused.   L = 2.25
     ///     b       fits again
-    @Test("Frequency over size, the clock, and a new object of too low a priority")
-    func worths() throws {
+    @Test("GDSF evicts the lowest priority and refuses a new object of lower priority")
+    func gdsfEvictsTheLowestPriorityOrRefuses() throws {
         let worked = WorkedSequence(
             "a- b- b+ c- e-a f-bce a-f a+ a+ g! g! b- g! g!b b-", sizes: ["b": 2, "f": 4, "g": 4])
         #expect(try worked.played(by: "gdsf", capacity: 4) == worked.expected)

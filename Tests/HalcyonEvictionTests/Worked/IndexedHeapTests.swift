@@ -4,8 +4,8 @@ import Testing
 /// The heap beside a dictionary that is searched from end to end.
 @Suite("Indexed heap", .timeLimit(.minutes(20)))
 struct IndexedHeapTests {
-    @Test("Insertions, changes and removals in any order")
-    func randomOperations() {
+    @Test("After insertions, updates and removals in random order the heap equals a dictionary")
+    func heapMatchesADictionaryAfterRandomOperations() {
         var heap = IndexedHeap<Rank>()
         var keys: [EntryID: Rank] = [:]
         var random = SplitMix64(seed: 11)

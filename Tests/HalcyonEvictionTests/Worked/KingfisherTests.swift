@@ -12,9 +12,9 @@ struct KingfisherTests {
     }
 
     @Test(
-        "300 seconds or a week after the last access",
+        "Entries expire 300 seconds (memory) or a week (disk) after the last access",
         arguments: [("kingfisher-memory", 300), ("kingfisher-disk", 604_800)])
-    func expiration(policy: String, seconds: Int64) throws {
+    func entriesExpireAfter300SecondsOrAWeek(policy: String, seconds: Int64) throws {
         let run = try run(policy, capacity: 4)
         let lifetime = seconds * Self.second
         let times = [0, lifetime - 1, 2 * lifetime - 2, 3 * lifetime - 2, 4 * lifetime - 3]
@@ -26,16 +26,16 @@ struct KingfisherTests {
         #expect(run.record.breaches == [])
     }
 
-    @Test("In memory the least recently used goes, one by one")
-    func memory() throws {
+    @Test("kingfisher-memory evicts the least recently used entry, one at a time")
+    func memoryEvictsTheLeastRecentlyUsed() throws {
         let worked = WorkedSequence("a- b- a+ c-b d-a c+")
         #expect(try worked.played(by: "kingfisher-memory", capacity: 2) == worked.expected)
     }
 
-    /// Ten fit. The eleventh makes six go, the least recently used first, so that with it half of the limit is used.
-    /// Then h i j a k are left; a and h are hit; l to p fill it up, and q makes six go again.
-    @Test("On disk down to half of the limit")
-    func trimming() throws {
+    /// Ten fit. The eleventh evicts six, the least recently used first, so that with it half of the limit is used.
+    /// Then h i j a k are left; a and h are hit; l to p fill it up, and q evicts six again.
+    @Test("kingfisher-disk evicts least recently used entries down to half of the limit")
+    func diskTrimsToHalfOfTheLimit() throws {
         let worked = WorkedSequence("a- b- c- d- e- f- g- h- i- j- a+ k-bcdefg a+ h+ l- m- n- o- p- q-ijkahl")
         #expect(try worked.played(by: "kingfisher-disk", capacity: 10) == worked.expected)
     }

@@ -13,18 +13,18 @@ struct LearningExpertTests {
     ///     b hit
     ///     f       by recency d; d and e were used once, d first: both name d
     ///     c       by recency a; by frequency e
-    @Test("Each expert alone")
-    func experts() throws {
+    @Test("LeCaR with all weight on one expert decides as LRU or as LFU")
+    func lecarWithOneExpertIsLRUOrLFU() throws {
         let lru = WorkedSequence("a- b- c- d- a+ a+ b+ e-c b+ f-d c-a")
         #expect(try lru.played(by: "lecar(lru-weight=1)", capacity: 4) == lru.expected)
         let lfu = WorkedSequence("a- b- c- d- a+ a+ b+ e-c b+ f-d c-e")
         #expect(try lfu.played(by: "lecar(lru-weight=0)", capacity: 4) == lfu.expected)
     }
 
-    /// Capacity 2: a, a, b, then c: by recency a goes, by frequency b. The victim is requested one access later, and
-    /// the other expert's weight gains: 0.5 against 0.5 e^(-0.45 · 0.005^(1/2)).
-    @Test("LeCaR's weights after one regret", arguments: UInt64(1)...8)
-    func regret(seed: UInt64) throws {
+    /// Capacity 2: a, a, b, then c: by recency a is evicted, by frequency b. The victim is requested one access later,
+    /// so that the expert that chose it loses weight: 0.5 e^(-0.45 · 0.005^(1/2)) against 0.5.
+    @Test("A request for a victim lowers the weight of the LeCaR expert that chose it", arguments: UInt64(1)...8)
+    func regretLowersTheWeightOfTheExpertThatErred(seed: UInt64) throws {
         let cache = try PolicyCatalogue.classical.policy("lecar").makeCache(PolicyContext(capacity: 2, seed: seed))
         for (index, entry) in ([0, 0, 1, 2] as [EntryID]).enumerated() {
             _ = cache.access(Access(entry: entry, requestNumber: index))
@@ -39,8 +39,8 @@ struct LearningExpertTests {
         #expect(abs(weight - expected) < 1e-12)
     }
 
-    @Test("LeCaR draws both experts at equal weights")
-    func bothAreDrawn() throws {
+    @Test("At equal weights LeCaR draws both experts")
+    func equalWeightsDrawBothExperts() throws {
         let policy = try PolicyCatalogue.classical.policy("lecar")
         let drawn = (UInt64(1)...64).map { seed in
             let cache = policy.makeCache(PolicyContext(capacity: 2, seed: seed))
@@ -55,11 +55,11 @@ struct LearningExpertTests {
 struct CacheusTests {
     /// A sequence in which both experts agree on every victim, so that nothing is drawn.
     ///
-    /// Capacity 2, of which 1 is R's. a and b pass through SR; b is hit and moves to R. c: the last of SR and the
-    /// rarest is a. a returns and c goes; a is remembered, so it enters R, which sends b to SR; a's frequency is 2
+    /// Capacity 2, of which R has 1. a and b pass through SR; b is hit and moves to R. c: the last of SR and the
+    /// rarest is a. a returns and c is evicted; a is remembered, so it enters R and b moves to SR; a's frequency is 2
     /// again. b is hit in SR and changes places with a. d: the last of SR and the rarest is a (2 against 3).
-    @Test("a worked sequence")
-    func worked() throws {
+    @Test("Cacheus evicts the victim on which its experts agree, as in the worked sequence")
+    func cacheusEvictsWhereItsExpertsAgree() throws {
         let sequence = WorkedSequence("a- b- b+ c-a a-c b+ d-a b+")
         #expect(try sequence.played(by: "cacheus", capacity: 2) == sequence.expected)
     }

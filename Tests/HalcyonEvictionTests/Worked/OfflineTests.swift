@@ -5,16 +5,17 @@ import Testing
 /// The offline policies against sequences worked by hand, and the bitmap that they use.
 @Suite("Offline policies by hand", .timeLimit(.minutes(20)))
 struct OfflineTests {
-    /// Capacity 2. At c, a comes next at 3 and b at 4: b goes. At b, c never comes again and goes; so does b at d.
-    @Test("Belady: the furthest next use goes")
-    func belady() throws {
+    /// Capacity 2. At c, the next request of a is at 3 and of b at 4: b is evicted. At b, c is never requested again
+    /// and is evicted; so is b at d.
+    @Test("Belady evicts the entry with the furthest next use")
+    func beladyEvictsTheFurthestNextUse() throws {
         let worked = WorkedSequence("a- b- c-b a+ b-c d-b a+")
         #expect(try worked.played(by: "belady", capacity: 2) == worked.expected)
     }
 
     /// Capacity 1: b is never used before a again, so it is not admitted.
-    @Test("Belady with bypass: A B A B A in a cache of one object has 2 hits, without it none")
-    func bypass() throws {
+    @Test("Belady with bypass refuses an object that is used later than all residents")
+    func beladyWithBypassRefusesObjectsUsedLater() throws {
         let with = WorkedSequence("a- b! a+ b! a+")
         #expect(try with.played(by: "belady(bypass=on)", capacity: 1) == with.expected)
         let without = WorkedSequence("a- b-a a-b b-a a-b")
@@ -29,25 +30,27 @@ struct OfflineTests {
     ///     2 c     a 1 × 2, b 3 × 1, c itself 2 × 3: refused.
     ///     3 b hit, 4 a hit      for the last time.
     ///     5 c     never again: refused.
-    ///     6 d     a and b are done with: a, the last, goes, then b.
-    ///     8 f     d 2 × 3, e 2 × 1, f itself 1 × 2: d goes.
+    ///     6 d     a and b are never requested again: a, the last, evicted, then b.
+    ///     8 f     d 2 × 3, e 2 × 1, f itself 1 × 2: d evicted.
     ///     11 d    never again: refused.
-    @Test("Belady with sizes: the largest size × distance goes")
-    func beladySize() throws {
+    @Test("belady-size evicts the entry with the largest size × distance to the next use")
+    func beladySizeEvictsTheLargestSizeTimesDistance() throws {
         let worked = WorkedSequence(
             "a- b- c! b+ a+ c! d-ab e- f-d e+ f+ d!", sizes: ["b": 3, "c": 2, "d": 2, "e": 2])
         #expect(try worked.played(by: "belady-size", capacity: 4) == worked.expected)
     }
 
     @Test("Belady without a future keeps to the capacity")
-    func noFuture() throws {
+    func beladyWithoutAFutureKeepsTheCapacity() throws {
         let cache = try PolicyCatalogue.classical.policy("belady").makeCache(PolicyContext(capacity: 2))
         for index in 0..<10 { _ = cache.access(Access(entry: EntryID(index % 5), requestNumber: index)) }
         #expect(cache.state.used == 2)
     }
 
-    @Test("The largest member of a hierarchical bitmap", arguments: [1, 63, 64, 65, 4096, 4097, 300_000])
-    func largest(capacity: Int) {
+    @Test(
+        "A hierarchical bitmap reports its largest member after insertions and removals",
+        arguments: [1, 63, 64, 65, 4096, 4097, 300_000])
+    func bitmapReportsItsLargestMember(capacity: Int) {
         var bitmap = HierarchicalBitmap(capacity: capacity)
         var members: Set<UInt32> = []
         var random = SplitMix64(seed: 3)

@@ -6,20 +6,21 @@ import Testing
 struct WTinyLFUTests {
     /// A window of 1, a main part of 3, of which 2 protected.
     ///
-    /// a, b, c pass through the window; d stands in it. a is hit and protected. e pushes d to the test: d was asked for once
-    /// like b, the oldest unprotected, so d goes; f does the same to e. d returns, its second time, and f goes. Then g
-    /// puts d to the test again: twice against b's once, so b goes. b returns; g against c, once each: g goes.
-    @Test("a worked sequence")
-    func worked() throws {
+    /// a, b, c pass through the window; d is in it. a is hit and protected. e makes d the candidate: d was requested
+    /// once, as b, the oldest unprotected entry, so d is evicted; f does the same to e. d is requested again and f is
+    /// evicted. Then g makes d the candidate: two requests against one of b, so b is evicted. b returns; g has one
+    /// request, as c, and is evicted.
+    @Test("The candidate from the window is kept only if it is more frequent than the victim")
+    func candidateCompetesWithTheOldestProbationEntry() throws {
         let sequence = WorkedSequence("a- b- c- d- a+ e-d f-e d-f g-b b-g d+")
         #expect(
             try sequence.played(by: "w-tinylfu(window=0.25,protected=0.67)", capacity: 4) == sequence.expected)
     }
 
     /// A new object larger than the window is a candidate at once, and is refused if the victim is as frequent.
-    @Test("a new object larger than the window")
-    func oversize() throws {
-        // Window 1 of 4. a fills the main part; b (2) is asked for once like a: refused. Its second time displaces a.
+    @Test("A new object larger than the window is a candidate for the main part at once")
+    func objectLargerThanTheWindowIsACandidateAtOnce() throws {
+        // Window 1 of 4. a fills the main part; b (2) was requested once, as a: refused. Its second request evicts a.
         let sequence = WorkedSequence("a- b! b-a b+", sizes: ["a": 3, "b": 2])
         #expect(try sequence.played(by: "w-tinylfu(window=0.25)", capacity: 4) == sequence.expected)
     }
@@ -27,8 +28,8 @@ struct WTinyLFUTests {
 
 @Suite("Frequency sketch", .timeLimit(.minutes(20)))
 struct FrequencySketchTests {
-    @Test("an estimate is never too small, at most 15, and mostly exact while there is room")
-    func estimates() {
+    @Test("An estimate is never too small, at most 15, and mostly exact while there is room")
+    func estimateIsNeverTooSmallAndAtMost15() {
         var sketch = FrequencySketch(sampleFactor: 1_000)
         sketch.ensure(entries: 65)
         sketch.ensure(entries: 129)
@@ -45,8 +46,8 @@ struct FrequencySketchTests {
         #expect(exact >= 95)
     }
 
-    @Test("doubling keeps every estimate")
-    func doubling() {
+    @Test("Doubling the sketch keeps every estimate")
+    func doublingKeepsEveryEstimate() {
         var sketch = FrequencySketch(sampleFactor: 1_000)
         for entry in EntryID(0)..<200 {
             for _ in 0..<Int(entry % 7) { sketch.add(entry) }
@@ -57,8 +58,8 @@ struct FrequencySketchTests {
         #expect((EntryID(0)..<400).map { sketch.estimate($0) } == before)
     }
 
-    @Test("after a sample all counts are halved")
-    func halving() {
+    @Test("After a sample all counts are halved")
+    func countsAreHalvedAfterASample() {
         var sketch = FrequencySketch(sampleFactor: 1)
         sketch.ensure(entries: 20)
         for _ in 0..<12 { sketch.add(1) }

@@ -48,7 +48,7 @@ import Testing
     private static let least = 300 * 0.95 - 3.5 * (300 * 0.95 * 0.05).squareRoot()
 
     @Test(arguments: [6, 12])
-    func theIntervalForTheseTracesHoldsTheirMean(users: Int) throws {
+    func intervalOfTheseTracesCoversTheirMean(users: Int) throws {
         var deviates = Deviates(generator: SeededGenerator(seed: UInt64(users)))
         var (covered, singly) = (0, 0)
         for _ in 0..<300 {
@@ -56,7 +56,7 @@ import Testing
             let found = try Comparison(.policy("random"), .policy("lru"), rows: rows)
             let interval = try #require(found.pooled.intervalOfTheseTraces)
             if interval.low <= 0.02, 0.02 <= interval.high { covered += 1 }
-            // Capacities as if they were independent: what the pooled interval must not be.
+            // An interval that treats capacities as independent would not have the coverage.
             let error =
                 (found.cells.reduce(0) { $0 + ($1.standardError ?? 0) * ($1.standardError ?? 0) }).squareRoot() / 6
             if abs(found.pooled.difference - 0.02) <= 1.96 * error { singly += 1 }
@@ -65,7 +65,7 @@ import Testing
         #expect(Double(singly) < Self.least, "the simulation does not tell: \(singly)")
     }
 
-    @Test func theIntervalOverTracesHoldsTheMeanOfAllTraces() throws {
+    @Test func intervalOverTracesCoversTheMeanOfAllTraces() throws {
         var deviates = Deviates(generator: SeededGenerator(seed: 9))
         var (covered, fixed) = (0, 0)
         for _ in 0..<300 {

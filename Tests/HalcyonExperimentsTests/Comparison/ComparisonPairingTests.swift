@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonExperiments
 
-/// Which cells are paired, and what is refused.
+/// Pairing of cells, and refused comparisons.
 @Suite("Pairs of a comparison", .timeLimit(.minutes(20))) struct ComparisonPairingTests {
     private let requests = [10, 10, 10, 10]
 
@@ -28,7 +28,7 @@ import Testing
         return nil
     }
 
-    @Test func aPolicyHasDefaultsForWhatIsNotGiven() throws {
+    @Test func parametersNotGivenHaveTheirDefaults() throws {
         let rows = try ["0.05", "0.1", "0.2"].map {
             try row(CellFixture(policy: "s3-fifo", settings: ["small": $0]), $0 == "0.1" ? 5 : 6)
         }
@@ -38,7 +38,7 @@ import Testing
         #expect(try compared("policy=s3-fifo", "small=0.05", rows).cells[0].b.cells == [rows[0].hash])
     }
 
-    @Test func cellsPairWhereEverythingElseIsEqual() throws {
+    @Test func cellsPairWhenAllOtherFieldsAreEqual() throws {
         var rows: [ResultRow] = []
         for trace in ["shop", "feed"] {
             for capacity in ["1%", "10%"] {
@@ -56,7 +56,7 @@ import Testing
         #expect(found.tally == Comparison.Tally(equal: 3))
     }
 
-    @Test func aParameterIsComparedWithAllOthersEqual() throws {
+    @Test func parameterIsComparedWithAllOthersEqual() throws {
         var rows: [ResultRow] = []
         for small in ["0.1", "0.2"] {
             for ghost in ["0.9", "1"] {
@@ -148,7 +148,7 @@ import Testing
         #expect(found.notes == ["2 parts of fleets are left out: 'replay merge' adds them up."])
     }
 
-    @Test func whatCannotBeComparedIsRefused() throws {
+    @Test func invalidSidesOfAComparisonAreRefused() throws {
         let rows = try ["lru", "fifo", "s3-fifo"].map { try row(CellFixture(policy: $0)) }
         func refusal(_ a: String, _ b: String) -> String? {
             usage { () throws(ReplayError) in try self.compared(a, b, rows) }
@@ -169,7 +169,7 @@ import Testing
         )
     }
 
-    @Test func whatCannotBePairedOneToOneIsRefused() throws {
+    @Test func ambiguousPairsAreRefused() throws {
         let rows = try [("1%", "given"), ("1%", "permuted uniform #1"), ("10%", "without"), ("20%", "without")].map {
             try row(CellFixture(policy: "learned", capacity: $0, labels: $1, seed: 1))
         }
@@ -182,7 +182,7 @@ import Testing
         #expect(try compared("capacity=1%", "labels=without", Array(rows.dropFirst())).cells.count == 2)
     }
 
-    @Test func differentUnitsAreNoPair() throws {
+    @Test func differentUnitsAreNotPaired() throws {
         let rows = [
             try CellFixture().row(requests: [10, 10, 20], hits: [1, 2, 3]),
             try CellFixture(policy: "fifo").row(requests: [10, 20, 10], hits: [1, 2, 3]),

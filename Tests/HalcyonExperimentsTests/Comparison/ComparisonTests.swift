@@ -28,7 +28,7 @@ import Testing
     ///
     ///     python3 -c "from scipy.stats import t; se = 0.005 ** 0.5; print(t.ppf(0.975, 3) * se, 2 * t.sf(0.2 / se, 3))"
     ///     0.2250329363228184 0.06627560274152429
-    @Test func aCellOfFourUnitsIsAsWorkedByHand() throws {
+    @Test func cellOfFourUnitsMatchesFiguresByHand() throws {
         let found = try compared(pair(requests: ten, lru: [6, 7, 5, 8], fifo: [4, 6, 4, 4]))
         let cell = try #require(found.cells.first)
         #expect(found.cells.count == 1)
@@ -46,8 +46,8 @@ import Testing
         #expect(found.losses.isEmpty)
     }
 
-    /// Two capacities whose differences go together have one unit's worth of information, not two; where they are
-    /// opposite, their mean does not vary.
+    /// Two capacities with equal differences have the information of one, not of two; with opposite differences their
+    /// mean does not vary.
     @Test func capacitiesOfOneTraceShareTheirUnits() throws {
         let first = try pair(requests: ten, lru: [6, 7, 5, 8], fifo: [4, 6, 4, 4])
         var other = CellFixture()
@@ -71,7 +71,7 @@ import Testing
     ///     V = (0.005 + v) / 4; F = V ** 2 / ((0.005 / 4) ** 2 / 3 + (v / 4) ** 2 / f)
     ///     t.ppf(0.975, F) * V ** 0.5                                            # 0.1600693713621257
     ///     t.ppf(0.975, 1) * 0.24 / 2                                            # 1.5247445683409632
-    @Test func tracesArePooledAsWorkedByHand() throws {
+    @Test func pooledTracesMatchFiguresByHand() throws {
         var other = CellFixture()
         (other.trace, other.fingerprint) = ("feed", "00000000000000bb")
         let found = try compared(
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// The mean over three capacities varies by the users left out one at a time.
-    @Test func theVarianceOfATraceIsThatOfRemovingOneUserAtATime() throws {
+    @Test func varianceOfATraceEqualsTheJackknifeOverUsers() throws {
         var random = SeededGenerator(seed: 31)
         let requests = (0..<12).map { _ in 20 + random.below(80) }
         var rows: [ResultRow] = []
@@ -136,7 +136,7 @@ import Testing
         #expect(isNear(found.traces[0].standardError, variance.squareRoot(), to: 1e-12))
     }
 
-    /// Blocks of time: the mean square of the first cosine transforms, as many as the dependence allows.
+    /// Blocks of time: the mean square of the first cosine transforms; their number depends on the dependence.
     @Test func timeBlocksHaveTheVarianceOfTheirTransforms() throws {
         var random = SeededGenerator(seed: 5)
         let requests = Array(repeating: 50, count: 128)
@@ -160,7 +160,7 @@ import Testing
 
     /// Seeds that hit 24 and 28 of 40: a run's standard deviation is 0.0707, with one degree; a mean over two has 0.05. Units
     /// differ by 2, 2, 2 and 2, so nothing else varies, and t(1) is 12.7062 at 97.5 %.
-    @Test func theNoiseOfSeedsIsAdded() throws {
+    @Test func noiseOfSeedsIsAdded() throws {
         var random = CellFixture()
         random.policy = "random"
         var rows: [ResultRow] = []
@@ -173,13 +173,13 @@ import Testing
         #expect(isNear(cell.difference, 0.25) && cell.a.seeds == [1, 2] && cell.b.seeds == [])
         #expect(isNear(cell.standardError, 0.05) && isNear(cell.degrees, 1))
         #expect(isNear(cell.interval?.high, 0.25 + 0.05 * 12.706204736174707, to: 1e-8))
-        // With one seed there is no noise to estimate, and a note says so.
+        // With one seed no noise can be estimated, which a note states.
         let one = try Comparison(.policy("random"), .policy("lru"), rows: [rows[0], rows[2]])
         #expect(one.notes.contains { $0.contains("with one seed") })
     }
 
     /// Both sides draw: the spread is pooled over 2 + 2 runs, and the difference has s² (1/2 + 1/2).
-    @Test func theNoiseOfTwoRandomSidesIsPooled() throws {
+    @Test func noiseOfTwoRandomSidesIsPooled() throws {
         var rows: [ResultRow] = []
         for (capacity, hits) in [("1%", [6, 7]), ("10%", [8, 8])] {
             for (seed, hits) in zip([1, 2] as [UInt64], hits) {
@@ -218,7 +218,7 @@ import Testing
         #expect(single.cells.first?.a.labels == "permuted uniform #2" && isNear(single.cells.first?.difference, -0.2))
     }
 
-    @Test func equalRunsOfTwoFoldersDifferByNothing() throws {
+    @Test func equalRunsOfTwoFoldersHaveNoDifference() throws {
         let rows = try [1, 2].map { seed in
             try CellFixture(policy: "random", seed: seed).row(requests: ten, hits: [1, 2, 3, Int(seed)])
         }
@@ -269,18 +269,18 @@ import Testing
         #expect(found.tally == Comparison.Tally(lost: 1))
     }
 
-    @Test func lossesAreNamed() throws {
+    @Test func onlySignificantLossesAreNamed() throws {
         let worse = try compared(pair(requests: ten, lru: [4, 4, 4, 5], fifo: [6, 6, 6, 6]))
         #expect(worse.tally == Comparison.Tally(lost: 1, significantlyLost: 1))
         #expect(worse.losses.count == 2)
         #expect(worse.losses[0].hasPrefix("A is worse over all traces: -17.50 points ("))
         #expect(worse.losses[1] == "A is significantly worse in shop, shared, lru / fifo, 1%: -17.50 points.")
-        // A loss that the data do not show is no failure.
+        // A loss that is not significant is no failure.
         let unsure = try compared(pair(requests: ten, lru: [9, 0, 9, 0], fifo: [6, 6, 6, 6]))
         #expect(unsure.pooled.difference < 0 && unsure.losses.isEmpty)
     }
 
-    @Test func theReportIsReadBackFromItsJSON() throws {
+    @Test func reportIsDecodedFromItsJSON() throws {
         let found = try compared(pair(requests: ten, lru: [6, 7, 5, 8], fifo: [4, 6, 4, 4]))
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -49,7 +49,7 @@ import Testing
         return nil
     }
 
-    @Test func anyOrderGivesTheSameBytes() throws {
+    @Test func mergesInAnyOrderGiveTheSameBytes() throws {
         try fill("a", cells(["1%", "2%"]), finishedAt: "2026-01-02T00:00:00Z")
         try fill("b", cells(["2%", "3%"]), finishedAt: "2026-01-01T00:00:00Z")
         try fill("c", cells(["4%"]), build: nil)
@@ -68,7 +68,7 @@ import Testing
         #expect(try cells(files("into-3")) == cells(results[0]))
     }
 
-    @Test func twoNamesOfATraceAreNoConflictAndTheOrderDoesNotDecide() throws {
+    @Test func twoNamesOfATraceMergeInAnyOrder() throws {
         let named = try cells(["1%", "2%"])
         let renamed = named.map { cell in
             var other = cell
@@ -92,7 +92,7 @@ import Testing
                 + "accept builds of one result version with --accept-builds.")
         #expect(try files("into").isEmpty && !FileManager.default.fileExists(atPath: "\(folder.path)/into"))
         #expect(try merge("into", ["a"]).added == 2)
-        // Those of the receiving folder count, too.
+        // Builds of the receiving folder count, too.
         #expect(try refusal { try merge("into", ["b"]) }?.contains("2 builds") == true)
         #expect(try merge("into", ["b"], acceptsBuilds: true) == ResultMerge.Outcome(added: 1, storedBefore: 2))
     }
@@ -143,7 +143,7 @@ import Testing
         #expect(try files("into").isEmpty)
     }
 
-    @Test func aFolderIsNotMergedIntoItself() throws {
+    @Test func mergingAFolderIntoItselfIsRefused() throws {
         try fill("a", cells(["1%"]))
         #expect(try refusal { try merge("a", ["./a"]) }?.contains("is the folder that receives the results") == true)
         #expect(try refusal { try merge("a", ["none"]) }?.contains("is no folder of results") == true)

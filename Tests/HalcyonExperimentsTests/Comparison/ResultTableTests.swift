@@ -41,7 +41,7 @@ import Testing
         #expect(throws: ReplayError.self) { try ResultTable(rows()).text(sortedBy: "speed") }
     }
 
-    @Test func conditionsFilter() throws {
+    @Test func conditionsSelectRows() throws {
         #expect(try filtered("trace=shop").count == 2)
         #expect(try filtered("policy=s3-fifo(small=0.10)").map(\.cell.label) == ["s3-fifo(small=0.1)"])
         #expect(try filtered("policy=s3-fifo,small=0.20").map(\.cell.label) == ["s3-fifo(small=0.2)"])
@@ -52,7 +52,7 @@ import Testing
         #expect(try filtered("hash=\(hash.prefix(8))").map(\.hash) == [hash])
     }
 
-    @Test func aCommaWithinAValueBelongsToIt() throws {
+    @Test func commaWithinAValueBelongsToTheValue() throws {
         let conditions = try ResultCondition.list(
             parsing: "labels=permuted within=popularity,age,size,mode=shared,policy=s3-fifo(small=0.1,ghost=1)")
         #expect(
@@ -74,7 +74,7 @@ import Testing
                 + "fingerprint, hash."
         ),
     ])
-    func whatNoCellHasIsSaid(condition: String, sentence: String) throws {
+    func conditionWithoutCellsNamesTheExistingValues(condition: String, sentence: String) throws {
         do {
             _ = try filtered(condition)
             Issue.record("'\(condition)' was accepted")

@@ -119,9 +119,9 @@ import Testing
         }
     }
 
-    /// What skewness costs with few units. Only printed, and checked where units are many.
+    /// The coverage lost by skewness. With few units it is only printed; with many it is checked.
     @Test(arguments: [4, 6, 8, 12, 40])
-    func skewedUnitsLoseLittleCoverageWhereTheyAreMany(count: Int) {
+    func manySkewedUnitsLoseLittleCoverage(count: Int) {
         let samples = Self.given ?? 500
         let units = UnitVariance(independent: Array(repeating: 100, count: count))
         let found = covered(samples: samples, seed: UInt64(count)) { deviates, cells in
@@ -136,7 +136,7 @@ import Testing
 
     /// Time blocks whose values depend on the one before: 128 blocks, as in a trace.
     @Test(arguments: [0, 0.3, 0.5, 0.7, 0.9])
-    func intervalsOverTimeBlocksHoldDependentSeries(correlation: Double) {
+    func intervalsOverTimeBlocksCoverDependentSeries(correlation: Double) {
         let samples = Self.given.map { $0 / 10 } ?? 300
         let weights = Array(repeating: 100.0, count: 128)
         let found = covered(samples: samples, seed: 3) { deviates, cells in
@@ -162,7 +162,7 @@ import Testing
 
     /// The share of a gap: gains and gaps vary together, and the gap itself is estimated from few units.
     @Test(arguments: [4, 6, 8, 12, 40])
-    func theShareOfTheGapHasNominalCoverageOfFewUnits(count: Int) throws {
+    func shareOfTheGapHasNominalCoverageWithFewUnits(count: Int) throws {
         let samples = Self.given ?? 1_000
         let units = UnitVariance(independent: Array(repeating: 1, count: count))
         var deviates = Deviates(generator: SeededGenerator(seed: UInt64(count)))

@@ -25,7 +25,7 @@ import Testing
         return options
     }
 
-    /// Policies that are quick in a debug build: one that heeds categories, and one that does not.
+    /// Policies that are quick in a debug build: one that uses categories, and one that does not.
     private func learner() throws -> HypothesisLearner {
         let catalogue = PolicyCatalogue.standard
         return HypothesisLearner(
@@ -33,8 +33,8 @@ import Testing
             baselines: try ["lru", "belady"].map { try catalogue.policy($0) })
     }
 
-    /// Six users, so that a model of each one's own learns something, too.
-    @Test func usersModelsAreThoseOfARunWithTheSameSeed() async throws {
+    /// Six users, so that the own model of each also learns.
+    @Test func modelsOfUsersEqualThoseOfARunWithTheSameSeed() async throws {
         var model = BrowsingModel.informative
         model.requests = 6_000
         model.users = 6
@@ -62,7 +62,7 @@ import Testing
         #expect(ratios.count == 3)
     }
 
-    @Test func runsEveryArmInBothModes() async throws {
+    @Test func everyArmRunsInBothModes() async throws {
         let trace = try trace(.informative)
         let capacities = [CapacityRequest.number(20), .number(60)]
         let fields = [
@@ -83,7 +83,7 @@ import Testing
             #expect(result.arms[2].permute == .within([.popularity, .age]) && result.arms[3].permute == .uniform)
             #expect(result.permutations.map(\.permute) == [.within([.popularity, .age]), .uniform])
             #expect(result.withMinusPermuted == result.permutations[0].contrast)
-            // The arm without categories and the baseline are both LRU, and must have been run alike.
+            // The arm without categories and the baseline are both LRU and must have equal hit ratios.
             #expect(result.arms[1].hitRatio == result.arms[4].hitRatio)
             #expect(result.withMinusWithout.difference == result.withMinusBaselines[0].contrast.difference)
             #expect(result.arms[4].gapClosed == 0)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func hitRatiosAreThoseOfASweep() async throws {
+    @Test func hitRatiosEqualThoseOfASweep() async throws {
         let trace = try trace(.informative)
         let field = try HypothesisField(mode: .shared, trace: trace, capacities: [.number(40)])
         let result = await (try Hypothesis(fields: [field], learner: learner(), options: options)).run()[0]
@@ -107,14 +107,14 @@ import Testing
         #expect(result.arms[5].hitRatio == runs[2].objectHitRatio)
     }
 
-    @Test func threadsChangeNothing() async throws {
+    @Test func numberOfThreadsChangesNothing() async throws {
         let field = try HypothesisField(mode: .shared, trace: trace(.uninformative), capacities: [.number(40)])
         let hypothesis = try Hypothesis(fields: [field], learner: learner(), options: options)
         let (one, four) = (await hypothesis.run(workers: 1), await hypothesis.run(workers: 4))
         #expect(try JSONReport.data(one) == JSONReport.data(four))
     }
 
-    @Test func theLearnerWithoutLabelsIsTheSamePolicy() throws {
+    @Test func learnerWithoutLabelsIsTheSamePolicy() throws {
         let learner = try HypothesisLearner("learned(user=on,hidden=16)")
         #expect(learner.withCategories.label == "learned(user=on,hidden=16)")
         #expect(learner.withoutCategories.label == "learned(user=on,hidden=16)")
@@ -122,8 +122,8 @@ import Testing
     }
 
     /// A learner with its category groups on profits from one category for all: the groups contain the user's activity
-    /// and reuse. The learner without categories must have them, too, or their value counts as that of labels.
-    @Test func withoutCategoriesIsARunWithOneCategoryForAll() async throws {
+    /// and reuse. The learner without categories must have them, too; otherwise their value counts as that of labels.
+    @Test func armWithoutCategoriesIsARunWithOneCategory() async throws {
         let trace = try trace(.informative)
         let capacity = CapacityRequest.number(20)
         let field = try HypothesisField(mode: .perUser, trace: trace, capacities: [capacity])
@@ -143,14 +143,14 @@ import Testing
         #expect(found.role == "without_categories" && found.hitRatios == ratios)
     }
 
-    @Test func withoutLabelsTheLearnerIsBlindToThem() throws {
+    @Test func permutedLabelsVanishWithOneCategory() throws {
         let trace = try trace(.informative)
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
         #expect(trace.withOneCategory().fingerprint == permuted.withOneCategory().fingerprint)
     }
 
     /// The learner uses labels in its category groups only.
-    @Test func withoutItsGroupsTheLearnerIsBlindToLabels() throws {
+    @Test func learnerWithoutCategoryGroupsIgnoresLabels() throws {
         let trace = try trace(.informative)
         let off = HypothesisLearner.categoryGroups.map { "\($0)=off" }.joined(separator: ",")
         let policy = try PolicyCatalogue.standard.policy("learned(\(off))")
@@ -161,7 +161,7 @@ import Testing
         #expect(hits[0] == hits[1] && hits[0] == hits[2])
     }
 
-    /// More permutations are run only where they can decide, and all cells get them.
+    /// More permutations are run only if they can decide, and then for all cells.
     @Test func permutationsAreAddedWhileTheyCanDecide() async throws {
         let trace = try trace(.informative)
         let fields = [try HypothesisField(mode: .shared, trace: trace, capacities: [.number(20), .number(60)])]
@@ -187,7 +187,7 @@ import Testing
         #expect(progress.completed == progress.total)
     }
 
-    @Test func anEstimateIsForAllReplays() throws {
+    @Test func estimateIsForAllReplays() throws {
         let fields = [try HypothesisField(mode: .shared, trace: trace(.informative), capacities: [.number(40)])]
         var options = options
         options.mostPermutations = 199
@@ -203,7 +203,7 @@ import Testing
                 + "up to 454 replays and 2.0 hours if a gain needs more permutations.")
     }
 
-    @Test func whatCannotBeAskedIsSaid() throws {
+    @Test func invalidQuestionsAreRefused() throws {
         let plain = TinyTraces.scrambled(count: 500, objects: 20)
         #expect(throws: ReplayError.self) { try HypothesisField(mode: .shared, trace: plain) }
         let short = try trace(.informative).selection(limit: 100).trace
@@ -217,7 +217,7 @@ import Testing
         #expect(throws: ReplayError.self) { try Hypothesis(fields: [], learner: learner(), options: options) }
     }
 
-    @Test func theReportIsTheInterface() async throws {
+    @Test func reportHasTheFieldsOfItsSchema() async throws {
         let trace = try trace(.informative)
         let field = try HypothesisField(mode: .shared, trace: trace, capacities: [.number(40)])
         let results = await (try Hypothesis(fields: [field], learner: learner(), options: options)).run()

@@ -19,21 +19,22 @@ import Testing
         }
     }
 
-    @Test func categoriesThatTellNothingAreNotClaimed() throws {
+    @Test func uninformativeCategoriesAreNotClaimed() throws {
         #expect(try claims(StubHits(effect: 0)) <= 1)
     }
 
-    @Test func aGainThatPermutedLabelsHaveTooIsNotClaimed() throws {
-        // The features help, whatever the labels are: more than without, but not more than permuted.
+    @Test func gainSharedWithPermutedLabelsIsNotClaimed() throws {
+        // The features help with any labels: the learner is better than without, but not better than with permuted
+        // labels.
         #expect(try claims(StubHits(effect: 0, features: 0.03)) <= 1)
     }
 
-    @Test func aHarmThatPermutedLabelsDoMoreOfIsNotClaimed() throws {
+    @Test func gainOverHarmfulPermutedLabelsIsNotClaimed() throws {
         // Better than with permuted labels, but no better than without categories.
         #expect(try claims(StubHits(effect: 0.03, features: -0.03)) <= 1)
     }
 
-    @Test func categoriesThatTellMuchAreClaimed() throws {
+    @Test func informativeCategoriesAreClaimed() throws {
         let hits = StubHits(effect: 0.02)
         for seed in 1...20 {
             let evidence = try hits.evidence(hits.cells(2, seed: UInt64(seed)), options: options)
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func whatIsMeasuredIsRight() throws {
+    @Test func measuredEffectAndIntervalAreRight() throws {
         let hits = StubHits(effect: 0.02)
         var (sum, covered) = (0.0, 0)
         for seed in 1...20 {
@@ -56,13 +57,14 @@ import Testing
             let interval = try #require(gap.interval)
             #expect(interval.low < gap.share && gap.share < interval.high)
         }
-        // Gains are 2 × uniform by user, labels add 0.003 × uniform: one difference strays by 0.0016, twenty by 0.0004.
+        // Gains are 2 × uniform by user, labels add 0.003 × uniform: the standard error is 0.0016 of one difference,
+        // 0.0004 of twenty.
         #expect(abs(sum - 0.02) < 0.0014)
         // 38 of 40 are expected; one draw of users counts twice.
         #expect(covered >= 34)
     }
 
-    @Test func theGapClosedIsBetweenLRUAndTheOptimum() throws {
+    @Test func gapClosedIsBetweenLRUAndTheOptimum() throws {
         // LRU is 0.05 × gain below, the optimum 0.2 × gain above, the learner 0.02 × gain above: 7 of 25.
         let hits = StubHits(effect: 0.02)
         let gaps = try (1...10).map { seed in
@@ -83,7 +85,7 @@ import Testing
         #expect(sentence.hasSuffix("At least 19 permutations are needed to find support."))
     }
 
-    @Test func aGainThatMattersIsRuledOutOrNot() throws {
+    @Test func relevantGainIsRuledOutOnlyWithAMargin() throws {
         let hits = StubHits(effect: 0)
         let cells = hits.cells(1, seed: 2)
         var options = options
@@ -105,7 +107,7 @@ import Testing
         #expect(HypothesisVerdict(try hits.evidence(cells, options: options)[0]) == .undecided)
     }
 
-    @Test func theFamilyIntervalIsTheWiderOne() throws {
+    @Test func familyIntervalIsWider() throws {
         let hits = StubHits(effect: 0.02)
         let evidence = try hits.evidence(hits.cells(3, seed: 1), options: options)
         for contrast in evidence.map(\.overWithout) {
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func whereNothingVariesNothingIsSaidToBeDetectable() throws {
+    @Test func withoutVariationNoEffectIsDetectable() throws {
         let run = StubHits(effect: 0).cells(1, seed: 1)[0].withCategories[0]
         var cell = CellHits()
         cell.withCategories = [run, run]
@@ -141,8 +143,8 @@ import Testing
             overPermuted: Interval(low: permuted.0, high: permuted.1), isSignificant: significant, margin: margin)
     }
 
-    /// The examples of the issue: both were shown and below the margin, and got opposite verdicts.
-    @Test func aSmallGainThatIsShownIsTooSmallToMatter() {
+    /// Two measured gains that are significant and below the margin.
+    @Test func smallSignificantGainIsTooSmallToMatter() {
         // course at 60 objects a user, +0.22 (0.17 … 0.29) and +0.21 (0.11 … 0.32) points.
         #expect(
             verdict((0.0017, 0.0029), (0.0011, 0.0032), significant: true, margin: 0.005).rawValue
@@ -153,7 +155,7 @@ import Testing
                 == "too small to matter")
     }
 
-    /// Each answer as the documentation states it, without regard to the order in which the code decides.
+    /// Each answer as in the documentation, independently of the order in which the code decides.
     @Test func exactlyOneAnswerHoldsAsDefined() {
         let ends = [-3, -2, -1, 0, 1, 2, 3].map { Double($0) / 1_000 }
         let intervals = ends.flatMap { low in ends.filter { $0 >= low }.map { (low, $0) } }
@@ -185,13 +187,13 @@ import Testing
         #expect(seen == Set(HypothesisVerdict.allCases))
     }
 
-    @Test func roundingIsNoHarm() {
+    @Test func roundingErrorIsNotHarmful() {
         let tiny = (-1e-17, -1e-17)
         #expect(verdict(tiny, tiny, significant: false, margin: 0.005) == .noEffect)
     }
 
     /// The rule of the documentation, for every set of answers that cells can have.
-    @Test func theVerdictOnATraceIsByItsCells() {
+    @Test func verdictOnATraceFollowsFromItsCells() {
         let all = HypothesisVerdict.allCases
         for mask in 1..<(1 << all.count) {
             let cells = all.indices.filter { mask & (1 << $0) != 0 }.map { all[$0] }
@@ -209,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func harmIsSaid() throws {
+    @Test func harmfulCategoriesAreReported() throws {
         let hits = StubHits(effect: -0.03)
         let evidence = try hits.evidence(hits.cells(1, seed: 1), options: options)[0]
         #expect(HypothesisVerdict(evidence) == .harmful)
@@ -217,7 +219,7 @@ import Testing
         #expect(sentence.hasPrefix("Harmful: the learner with categories has the lower hit ratio"), "\(sentence)")
     }
 
-    @Test func aGainBelowTheMarginIsSaidToBeTooSmall() throws {
+    @Test func gainBelowTheMarginIsReportedAsTooSmall() throws {
         let hits = StubHits(effect: 0.02)
         var options = options
         options.margin = 0.05

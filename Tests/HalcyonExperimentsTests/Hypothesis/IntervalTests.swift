@@ -17,7 +17,7 @@ import Testing
         #expect(contrast.familyInterval == contrast.interval)
     }
 
-    @Test func unitsAndRunsTogetherAreAsWorkedByHand() {
+    @Test func unitsAndRunsTogetherMatchFiguresByHand() {
         // Two units of one request that differ by 0.06 from each other: a mean with the standard error 0.03 and one
         // degree; runs of 0.04 with 20. Together 0.05, with 625 / (81 / 1 + 256 / 20) = 6.66311 degrees.
         let contrast = Contrast(
@@ -30,14 +30,14 @@ import Testing
         #expect(abs(contrast.familyInterval.high - 0.1 - 3.70248253 * 0.05) < 1e-6)
     }
 
-    @Test func nothingVariesIsAnIntervalOfOnePoint() {
+    @Test func withoutVariationTheIntervalIsOnePoint() {
         let contrast = Contrast(
             0.1, series: [0.1, 0.1], units: UnitVariance(independent: [1, 1]), noise: .none, confidence: 0.95, cells: 6)
         #expect(contrast.interval == Interval(low: 0.1, high: 0.1) && contrast.familyInterval == contrast.interval)
         #expect(contrast.detectable == nil && contrast.degrees == nil)
     }
 
-    @Test func theShareOfTheGapHasFiellersInterval() throws {
+    @Test func shareOfTheGapHasFiellersInterval() throws {
         // Gains 1, 2, 3 and gaps 8, 10, 12 of three units: means 2 and 10, variances of means 1/3 and 4/3, covariance
         // 2/3; t(2) = 4.302653 and t² = 18.51282. θ is between the roots of
         // (100 − t² 4/3) θ² − 2 (20 − t² 2/3) θ + 4 − t² / 3 = 0.
@@ -64,13 +64,13 @@ import Testing
         StandardError(variance: variance, degrees: 9, noise: noise).detectable(confidence: 0.95)
     }
 
-    @Test func whatCouldHaveShownIsAsWorkedByHand() throws {
+    @Test func detectableEffectMatchesFiguresByHand() throws {
         // Units of 3e-4 with 9 degrees, runs of 4e-4 with 2: 5e-4 together, with 625 / (81 / 9 + 256 / 2) = 4.5620 degrees, whose
         // 97.5th percentile is 2.64661; 0.84162 for four times in five.
         let noise = RunNoise(deviation: 0.0004, degrees: 2)
         let both = try #require(detectable(9e-8, noise))
         #expect(abs(both - (2.64661 + 0.84162) * 0.0005) < 1e-7, "\(both)")
-        // One of them alone has its own degrees: t(2) = 4.30265, t(9) = 2.26216, and 1.95996 where there are infinitely many.
+        // One of them alone has its own degrees: t(2) = 4.30265, t(9) = 2.26216, and 1.95996 with infinitely many.
         let runs = try #require(detectable(0, noise))
         #expect(abs(runs - (4.30265 + 0.84162) * 0.0004) < 1e-7, "\(runs)")
         let units = try #require(detectable(9e-8, .none))
@@ -78,7 +78,7 @@ import Testing
         let endless = RunNoise(deviation: 0.0004, degrees: .infinity)
         let normal = try #require(detectable(0, endless))
         #expect(abs(normal - (1.95996 + 0.84162) * 0.0004) < 1e-7, "\(normal)")
-        // Never more than a whole hit ratio; nothing where nothing varies.
+        // At most a whole hit ratio; nil without variation.
         let wild = RunNoise(deviation: 0.5, degrees: 1)
         #expect(detectable(0, wild) == 1)
         #expect(detectable(0, .none) == nil)

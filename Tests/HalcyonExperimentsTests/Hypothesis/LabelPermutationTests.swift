@@ -25,7 +25,7 @@ import Testing
         #expect(zip(donors, 0...).count { Int($0) == $1 } <= 7)
     }
 
-    @Test func numbersAndSeedsDiffer() {
+    @Test func numbersAndSeedsGiveDifferentPermutations() {
         let donors = [(1, 0), (1, 1), (2, 0)].map {
             LabelPermutation(objects: 50, seed: UInt64($0.0), number: $0.1).donors
         }
@@ -34,7 +34,7 @@ import Testing
         #expect(donors[0] == LabelPermutation(objects: 50, seed: 1, number: 0).donors)
     }
 
-    @Test func setsOfObjectsChangeHands() {
+    @Test func permutationExchangesTheSetsOfObjects() {
         let trace = labelled([0, 1, 0, 2, 1], objects: [1, 2, 3])
         let permuted = LabelPermutation(donors: [2, 0, 1]).applied(to: trace)
         #expect(permuted.objectCategories == [3, 1, 2])
@@ -42,15 +42,15 @@ import Testing
         #expect((0..<5).map { permuted.categorySet(ofRequest: $0) } == [3, 1, 3, 2, 1])
     }
 
-    @Test func anObjectFollowsItsDonorThroughTime() {
+    @Test func objectFollowsItsDonorThroughTime() {
         // Object 0 has set 1, then 3 from request 2 on; object 1 has set 2 throughout.
         let trace = labelled([0, 1, 0, 1, 0, 1], requests: [1, 2, 3, 2, 3, 2])
         let permuted = LabelPermutation(donors: [1, 0]).applied(to: trace)
-        // Request 0 comes before the donor's first, whose set it takes.
+        // Request 0 is before the donor's first request, and gets the set of that request.
         #expect(permuted.requestCategories == [2, 1, 2, 3, 2, 3])
     }
 
-    @Test func theDistributionStaysAndTheStructureGoes() throws {
+    @Test func permutationKeepsTheDistributionNotTheStructure() throws {
         var model = BrowsingModel.informative
         model.requests = 5_000
         model.users = 20
@@ -59,7 +59,7 @@ import Testing
         #expect(permuted.objectCategories.sorted() == trace.objectCategories.sorted())
         let before = Self.shareStaying(trace)
         let after = Self.shareStaying(permuted)
-        // Sessions stay in a group three times of four; labels dealt out anew meet by chance, beside repeats.
+        // Sessions stay in a group three times of four; permuted labels agree by chance or by repeats.
         #expect(before > 0.6)
         #expect(after < 0.25)
     }
@@ -89,7 +89,7 @@ import Testing
                 == LabelPermutation(objects: trace.objectCount, seed: 3, number: 5).donors)
     }
 
-    @Test func strataAreNestedQuantilesAsWorkedByHand() throws {
+    @Test func nestedStrataMatchQuantilesByHand() throws {
         // 400 objects, of which object i is requested 1 + i mod 4 times: 20 strata. Popularity has 20^(2/3) = 7 bins
         // of 57 or 58 objects, age 20^(1/3) = 2 bins in each.
         var entries = (0..<400).map { UInt32($0) }
@@ -109,8 +109,8 @@ import Testing
         #expect(try LabelStrata(.uniform, of: trace).members.count == 1)
     }
 
-    /// A label that only marks the popular objects says nothing within strata of popularity.
-    @Test func aLabelThatFollowsFromPopularityDoesNotChangeWithinIt() throws {
+    /// A label that only marks the popular objects is constant within strata of popularity.
+    @Test func labelOfPopularObjectsDoesNotChangeWithinPopularity() throws {
         var entries = (0..<400).map { UInt32($0) }
         for object in 0..<100 { entries += Array(repeating: UInt32(object), count: 3) }
         let trace = labelled(entries, objects: (0..<400).map { $0 < 100 ? 1 : 2 })
@@ -120,7 +120,7 @@ import Testing
         #expect(LabelPermutation(objects: 400, seed: 1, number: 0).shareChanged(in: trace) > 0.25)
     }
 
-    @Test func waysToPermuteAreReadAndWritten() throws {
+    @Test func permutationSchemesAreParsedAndDescribed() throws {
         #expect(try PermutationScheme(parsing: "uniform") == .uniform)
         let all = try PermutationScheme(parsing: "within=popularity,size,age")
         #expect(all == .within([.popularity, .age, .size]) && all == PermutationScheme.standard[0])

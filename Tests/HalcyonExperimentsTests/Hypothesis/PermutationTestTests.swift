@@ -4,18 +4,18 @@ import Testing
 @testable import HalcyonExperiments
 
 @Suite(.timeLimit(.minutes(20))) struct PermutationTestTests {
-    @Test func ranksAmongItsPermutations() {
+    @Test func pValueIsTheRankAmongPermutations() {
         let findings = PermutationTest.findings(observed: [3], permuted: [[1, 2, 4, 2.5]])
         #expect(findings == [.init(pValue: 0.4, adjusted: 0.4, larger: 1)])
     }
 
-    @Test func tiesCountAgainstIt() {
+    @Test func tiesCountAgainstTheObservation() {
         let findings = PermutationTest.findings(observed: [0.5], permuted: [[0.5, 0.5, 0.5]])
         #expect(findings == [.init(pValue: 1, adjusted: 1, larger: 3)])
     }
 
-    @Test func whatIsSeenIsHeldAgainstTheLargestOfAllCells() {
-        // In the first cell it is first of five, but the third permutation stands out further in the second.
+    @Test func observationIsComparedWithTheLargestOfAllCells() {
+        // In the first cell the observation is first of five, but the third permutation is further out in the second.
         let findings = PermutationTest.findings(
             observed: [1.5, 0], permuted: [[1.4, -1.4, 0, -1.5], [0, 0.1, 5, 0.2]])
         #expect(findings[0].pValue == 0.2)
@@ -36,11 +36,11 @@ import Testing
             if findings.contains(where: { $0.adjusted <= 0.05 }) { found += 1 }
         }
         #expect(found <= 135)
-        // It is exact, not merely safe.
+        // The level is exact, not only an upper bound.
         #expect(found >= 65)
     }
 
-    @Test func theScheduleHasTwoLooksAtHalfTheLevel() {
+    @Test func scheduleHasTwoLooksAtHalfTheLevel() {
         let schedule = PermutationSchedule(first: 19, most: 199, level: 0.05)
         #expect(schedule.stages == [19, 39, 199] && schedule.looks == [39, 199])
         #expect(PermutationSchedule(first: 50, most: 199, level: 0.05).stages == [50, 199])
@@ -67,14 +67,14 @@ import Testing
         #expect(finding(19, larger: 0).adjusted == 0.1)
         #expect(finding(39, larger: 0).adjusted == 0.05)
         #expect(finding(39, larger: 1).adjusted == 0.1)
-        // The larger ones come last, after the first look: that look counts.
+        // The larger ones are last, after the first look: that look counts.
         #expect(finding(199, larger: 1).adjusted == 0.02)
         #expect(finding(199, larger: 100).adjusted == 0.05)
     }
 
-    /// The stages of a test of three cells under the null hypothesis: whatever stops it, at most one trace in twenty has
-    /// a finding, within 3.5 standard errors.
-    @Test func theSequentialTestKeepsItsLevel() {
+    /// The stages of a test of three cells under the null hypothesis: at any stop at most one trace in twenty has a
+    /// finding, within 3.5 standard errors.
+    @Test func sequentialTestKeepsItsLevel() {
         let schedule = PermutationSchedule(first: 19, most: 199, level: 0.05)
         var generator = SeededGenerator(seed: 9)
         var (found, drawn) = (0, 0)
@@ -102,7 +102,7 @@ import Testing
         #expect(drawn < 1_500 * 199, "\(drawn)")
     }
 
-    @Test func holmsAdjustmentIsAsWorkedByHand() {
+    @Test func holmsAdjustmentMatchesFiguresByHand() {
         // 0.01 · 4, 0.03 · 2 raised to 0.02 · 3, 0.5.
         let adjusted = Holm.adjusted([0.03, 0.01, 0.5, 0.02])
         #expect(zip(adjusted, [0.06, 0.04, 0.5, 0.06]).allSatisfy { abs($0 - $1) < 1e-12 })

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonExperiments
 @testable import HalcyonSimulation
 
-/// The test of the hypothesis where something is fetched ahead.
+/// The test of the hypothesis with prefetching.
 @Suite(.timeLimit(.minutes(20))) struct PrefetchHypothesisTests {
     private func trace(requests: Int = 1_200) throws -> Trace {
         var model = BrowsingModel.informative
@@ -32,7 +32,7 @@ import Testing
             PrefetchOptions(policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(0)))
     }
 
-    @Test func everyFormFetchesAheadAndNoBaseline() async throws {
+    @Test func everyLearnerPrefetchesAndNoBaseline() async throws {
         let trace = try trace()
         let catalogue = PolicyCatalogue.standard
         let lru = try catalogue.policy("lru")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func withoutThemThePlannerIsBlindToLabels() throws {
+    @Test func plannerWithoutCategoriesIgnoresLabels() throws {
         let trace = try trace(requests: 2_000)
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
         let policy = try PolicyCatalogue.standard.policy("learned(hidden=4,category=off,user=off,session=off)")
@@ -79,7 +79,7 @@ import Testing
         #expect(hits[0] == hits[1])
     }
 
-    @Test func theLearnerWithoutFetchesStandsFirstAmongTheBaselines() throws {
+    @Test func learnerWithoutPrefetchingIsTheFirstBaseline() throws {
         let learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru"], prefetch: prefetch())
         #expect(learner.baselines.map(\.label) == ["learned(hidden=4)", "lru"])
         #expect(learner.prefetch?.withCategories.planner.categories == .on)
@@ -87,13 +87,13 @@ import Testing
         #expect(try HypothesisLearner(baselines: ["lru"]).baselines.map(\.label) == ["lru"])
     }
 
-    @Test func whatHasNoOtherFormIsSaid() throws {
+    @Test func policyWithoutACategoryFreeFormIsRefused() throws {
         #expect(throws: ReplayError.self) { try prefetch("category-popular") }
         #expect(throws: ReplayError.self) { try prefetch("planner(categories=off)") }
     }
 
-    /// The statistics are those of the test without prefetching; replays that never took place.
-    @Test func theReportNamesWhatFetchedAhead() throws {
+    /// The statistics are those of the test without prefetching; the replays are simulated.
+    @Test func reportNamesThePrefetchPolicy() throws {
         let hits = StubHits(effect: 0.02)
         let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
         let plain = try HypothesisLearner(baselines: ["lru", "belady"])
@@ -124,7 +124,7 @@ import Testing
         #expect(!untouched.contains("prefetch") && !before.table().contains("ahead"))
     }
 
-    @Test func theReportNamesTheKernels() throws {
+    @Test func reportNamesTheKernels() throws {
         let hits = StubHits(effect: 0.02)
         let evidence = try #require(hits.evidence(hits.cells(1, seed: 1), options: options).first)
         func report(_ learner: String, _ planner: String? = nil) throws -> HypothesisReport {

@@ -10,14 +10,14 @@ import Testing
         TinyTraces.unit((0..<users.count).map { UInt32($0 % 50) }, users: users)
     }
 
-    @Test func manyUsersAreDrawnFrom() {
+    @Test func manyUsersAreTheUnits() {
         let units = ResamplingUnits(trace((0..<UInt32(4_000)).map { $0 % 40 }), warmup: 0.25, seed: 1)
         #expect(units.kind == .users)
         #expect(units.weights == Array(repeating: 75, count: 40))
         #expect(units.replayOptions.byUser)
     }
 
-    @Test func fewUsersAreNot() {
+    @Test func fewUsersGiveTimeBlocks() {
         let units = ResamplingUnits(trace((0..<UInt32(4_000)).map { $0 % 29 }), warmup: 0.25, seed: 1)
         #expect(units.kind == .timeBlocks)
         #expect(units.weights.reduce(0, +) == 3_000)
@@ -25,14 +25,14 @@ import Testing
         #expect(units.weights.allSatisfy { $0 == 24 })
     }
 
-    @Test func usersOfWhomOneDoesAlmostEverythingAreNot() {
+    @Test func oneDominantUserGivesTimeBlocks() {
         let users = (0..<UInt32(4_000)).map { (position: UInt32) -> UInt32 in
             position % 10 == 0 ? position / 10 % 60 + 1 : 0
         }
         #expect(ResamplingUnits(trace(users), warmup: 0, seed: 1).kind == .timeBlocks)
     }
 
-    @Test func requestsWithoutUserMayBeFew() {
+    @Test func manyRequestsWithoutUserGiveTimeBlocks() {
         func users(every: Int) -> [UInt32] {
             (0..<4_000).map { (position: Int) -> UInt32 in
                 position % every == 0 ? Trace.noUser : UInt32(position % 41)

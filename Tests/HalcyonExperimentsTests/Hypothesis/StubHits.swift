@@ -4,22 +4,22 @@ import HalcyonTrace
 
 @testable import HalcyonExperiments
 
-/// Replays that never took place: hit ratios by user with a known effect of the categories.
+/// Simulated replays: hit ratios by user with a known effect of the categories.
 ///
-/// 80 users of 250 requests each differ in how often they hit, in what a learner gains from categories, and by chance
-/// in every run; runs differ as a whole by seed, and permuted labels by permutation.
+/// 80 users of 250 requests each differ in their hit ratio, in a learner's gain from categories, and by chance in
+/// every run; runs differ as a whole by seed, and permuted labels by permutation.
 struct StubHits {
     var seeds = 6
     var permutations = 19
-    /// What categories are worth, in hit ratio.
+    /// The gain from categories, in hit ratio.
     var effect: Double
-    /// What having features at all is worth, also of permuted labels.
+    /// The gain from the features with any labels, also permuted ones.
     var features = 0.0
 
     private static let users = 80
     private static let requests = 250
 
-    /// A trace of as many requests, for the units.
+    /// A trace with the same number of requests, for the units.
     static let trace = Trace(
         entries: (0..<UInt32(users * requests)).map { $0 % 97 }, times: TimeColumn(count: users * requests),
         users: (0..<UInt32(users * requests)).map { $0 % UInt32(users) }, objectSizes: Array(repeating: 1, count: 97),
@@ -66,7 +66,7 @@ struct StubHits {
         return cell
     }
 
-    /// What is concluded of the cells.
+    /// The evidence from the cells.
     func evidence(_ cells: [CellHits], options: HypothesisOptions) throws -> [CellEvidence] {
         let learner = try HypothesisLearner(baselines: ["lru", "belady"])
         func mean(_ runs: [ArmHits]) -> Double { CellEvidence.mean(runs).hitRatio }

@@ -12,7 +12,7 @@ import Testing
         #expect(units.degrees == 49)
     }
 
-    @Test func theVarianceIsThatOfRemovingOneUnitAtATime() {
+    @Test func varianceEqualsTheJackknifeOverUnits() {
         let weights = [3.0, 1, 4, 1, 5, 9, 2, 6]
         let values = [1.0, 1, 3, 0, 2, 5, 2, 1]
         let units = UnitVariance(independent: weights)
@@ -28,13 +28,13 @@ import Testing
         #expect(abs(units.degrees - (173.0 * 173 / 8_837 - 1)) < 1e-12)
     }
 
-    @Test func aRatioThatDoesNotVaryHasNoVariance() {
+    @Test func constantRatioHasNoVariance() {
         let weights = (1...30).map { Double($0) }
         #expect(UnitVariance(independent: weights).variance(of: weights.map { $0 / 4 }) < 1e-30)
         #expect(UnitVariance(series: weights, dependence: 1).variance(of: weights.map { $0 / 4 }) < 1e-30)
     }
 
-    @Test func thePartsOfADifferenceHaveACovariance() {
+    @Test func partsOfADifferenceHaveACovariance() {
         var generator = SeededGenerator(seed: 8)
         let weights = (0..<40).map { _ in 1 + generator.unit() }
         let (first, second) = (weights.map { $0 * generator.unit() }, weights.map { $0 * generator.unit() })
@@ -46,14 +46,14 @@ import Testing
         }
     }
 
-    @Test func timeBlocksAreWorthFourToTenTransforms() {
+    @Test func timeBlocksHaveFourToTenDegreesOfFreedom() {
         let weights = Array(repeating: 1.0, count: 128)
         for (dependence, degrees) in [(1, 10.0), (6, 10), (13, 9), (16, 8), (32, 4), (100, 4)] {
             #expect(UnitVariance(series: weights, dependence: dependence).degrees == degrees)
         }
     }
 
-    @Test func aCosineHasTheVarianceOfItsTransform() {
+    @Test func cosineHasTheVarianceOfItsTransform() {
         // cos(3 π (t + 1/2) / 128) is the third transform alone: Λ² = 2 / 128 · 64², a tenth of it is their mean.
         let values = (0..<128).map { slowCosine(3 * Double.pi * (Double($0) + 0.5) / 128) }
         let units = UnitVariance(series: Array(repeating: 1, count: 128), dependence: 1)
@@ -90,7 +90,7 @@ import Testing
         #expect(BlockLength.automatic(Array(repeating: 1, count: 128)) == 6)
     }
 
-    @Test func effectiveUnitsAreKishs() {
+    @Test func effectiveUnitsEqualKishsFormula() {
         #expect(UnitVariance.effectiveUnits(Array(repeating: 3, count: 12)) == 12)
         #expect(UnitVariance.effectiveUnits([1, 0, 0]) == 1)
         #expect(UnitVariance.effectiveUnits([3, 1]) == 1.6)

@@ -30,8 +30,8 @@ struct ResultStoreTests {
         return identity
     }
 
-    @Test("the name of a cell is the digest of its identity, as another language computes it")
-    func hash() throws {
+    @Test("The name of a cell is the digest of its identity, as Python computes it")
+    func nameOfACellIsTheDigestOfItsIdentity() throws {
         let identity = try Self.identity()
         #expect(
             String(decoding: identity.canonicalJSON, as: UTF8.self)
@@ -45,8 +45,8 @@ struct ResultStoreTests {
         #expect(identity.hash == "614e00ae521435307c3b282738a3f12c")
     }
 
-    @Test("an identity differs in whatever decides a result")
-    func decides() throws {
+    @Test("An identity differs in every field that decides a result, and in no other")
+    func identityDiffersInEveryDecidingField() throws {
         var jobs: [(ReplayJob, LabelControl, String)] = []
         let lru = ConfiguredPolicy(LRU.self)
         let base = ReplayJob(policy: lru, capacity: .number(10))
@@ -79,7 +79,7 @@ struct ResultStoreTests {
         }
         let hashes = jobs.map { CellIdentity($0.0, labels: $0.1, fingerprint: $0.2).hash }
         #expect(Set(hashes).count == jobs.count)
-        // What decides nothing is no part of it: the seed of a run without random numbers, and timings.
+        // The identity has no field that decides nothing: the seed of a run without random numbers, and timings.
         var same = base
         same.options.seed = 7
         same.options.timings = true
@@ -105,8 +105,8 @@ struct ResultStoreTests {
             units: units.counts(outcome.recorder))
     }
 
-    @Test("a cell is read as it was written, and written only once")
-    func roundTrip() throws {
+    @Test("A cell is read as it was written, and written only once")
+    func cellIsReadAsWrittenAndWrittenOnce() throws {
         let cell = try stored()
         try store.prepare()
         try store.add(cell, nil)
@@ -133,8 +133,8 @@ struct ResultStoreTests {
         #expect(try store.cell(hash) == cell)
     }
 
-    @Test("a file that is not what its name says is refused")
-    func broken() throws {
+    @Test("A file that is damaged or does not match its name is refused")
+    func fileThatDoesNotMatchItsNameIsRefused() throws {
         let cell = try stored()
         try store.prepare()
         try store.add(cell, nil)
@@ -159,8 +159,8 @@ struct ResultStoreTests {
             "is not the cell of its name, but \(edited.identity.hash): it was renamed or edited.")
     }
 
-    @Test("a folder without results is named")
-    func noFolder() {
+    @Test("A folder without results is an error that names it")
+    func folderWithoutResultsIsAnError() {
         let store = ResultStore(folder: "\(folder.path)/nowhere")
         #expect(
             throws: ReplayError.data(

@@ -31,8 +31,8 @@ struct SuiteFileTests {
             prefetch: [none, {policy: popular, budget: 1/request, latency: 2s}]
         """
 
-    @Test("every field is read")
-    func fields() throws {
+    @Test("Every field of a suite is read")
+    func everyFieldOfASuiteIsRead() throws {
         let suite = try Suite(parsing: Self.text, file: "x/tiny.yml")
         #expect(suite.name == "tiny")
         #expect(suite.description == "Two traces.")
@@ -57,11 +57,11 @@ struct SuiteFileTests {
         #expect(two.prefetch.map { $0?.latency } == [nil, .fixed(2_000_000)])
     }
 
-    @Test("an experiment is every combination once, without combinations that cannot differ")
-    func combinations() throws {
+    @Test("An experiment is every combination once, without combinations that cannot differ")
+    func experimentIsEveryDistinctCombinationOnce() throws {
         let suite = try Suite(parsing: Self.text, file: "tiny.yml")
         let first = suite.jobs(onTrace: "a")
-        // Four policies that draw nothing and do not look at categories, and the learner with 4 labels and 2 seeds.
+        // Four policies that are not random and ignore categories, and the learner with 4 labels and 2 seeds.
         #expect(first.count == 4 * (1 + 2 + 1) + 4 * 4 * 2)
         #expect(
             Set(first.map(\.job.label)) == [
@@ -75,8 +75,8 @@ struct SuiteFileTests {
         #expect(Set(all).count == all.count)
     }
 
-    @Test("a path is relative to the suite and may name environment variables")
-    func paths() throws {
+    @Test("A path is relative to the suite and can name environment variables")
+    func pathIsRelativeAndExpandsVariables() throws {
         let suite = try Suite(parsing: Self.text, file: "/x/y/tiny.yml")
         #expect(try suite.traces[0].resolvedPath(inFileAt: suite.path) == "/x/y/a.csv.zst")
         #expect(
@@ -86,7 +86,7 @@ struct SuiteFileTests {
     }
 
     @Test(
-        "what is wrong is one sentence with line and column",
+        "An invalid suite gives one sentence with line and column",
         arguments: [
             ("", "s.yml: is empty; a YAML file of a suite is needed."),
             ("schema: x\n", "s.yml:1:9: the schema 'x' is not known: it is halcyon.suite/1."),
@@ -111,12 +111,12 @@ struct SuiteFileTests {
                 "s.yml:3:14: 'experiments' needs at least one experiment."
             ),
         ])
-    func badFiles(text: String, sentence: String) {
+    func invalidSuiteIsOneSentenceWithLineAndColumn(text: String, sentence: String) {
         #expect(throws: ReplayError.data(sentence)) { try Suite(parsing: text, file: "s.yml") }
     }
 
     @Test(
-        "what is wrong in an experiment is one sentence with line and column",
+        "An invalid experiment gives one sentence with line and column",
         arguments: [
             ("policies: [lru]", "5:5: an experiment needs 'capacities' or 'tiers'."),
             (
@@ -158,13 +158,13 @@ struct SuiteFileTests {
                 "5:82: 'soon' is not a duration: write a number with ms, s, min, h, d or w (300s)."
             ),
         ])
-    func badExperiments(fields: String, sentence: String) {
+    func invalidExperimentIsOneSentenceWithLineAndColumn(fields: String, sentence: String) {
         let text = "schema: halcyon.suite/1\ntraces:\n  - a.csv\nexperiments:\n  - {name: x, \(fields)}\n"
         #expect(throws: ReplayError.data("s.yml:\(sentence)")) { try Suite(parsing: text, file: "s.yml") }
     }
 
-    @Test("labels are read as they are written")
-    func labels() throws {
+    @Test("Labels are parsed from their description")
+    func labelsAreParsedFromTheirDescription() throws {
         for text in ["given", "without", "permuted uniform #12", "permuted within=popularity,age,size #1"] {
             #expect(try LabelControl(parsing: text).description == text)
         }
@@ -173,8 +173,8 @@ struct SuiteFileTests {
         }
     }
 
-    @Test("parts of a suite are disjoint and complete")
-    func shards() throws {
+    @Test("The shards of a suite are disjoint and complete")
+    func shardsOfASuiteAreDisjointAndComplete() throws {
         let hashes = (0..<500).map { number in
             var identity = CellIdentity(
                 ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(number + 1)), labels: .given,

@@ -59,8 +59,8 @@ struct SuiteRunTests {
         return Dictionary(pairs, uniquingKeysWith: { $1 })
     }
 
-    @Test("a stored cell has the counts of the replay, and its units and series add up to them")
-    func counts() async throws {
+    @Test("A stored cell has the counts of the replay; its units and series add up to them")
+    func storedCellHasTheCountsOfTheReplay() async throws {
         let outcome = try await run("results")
         #expect(outcome.failures == [])
         // Each trace: lru, two of s3-fifo, belady, 2 seeds of random, 4 labels × 2 seeds of learned, at 2 capacities; and per
@@ -93,8 +93,8 @@ struct SuiteRunTests {
         }
     }
 
-    @Test("labels are those of the control")
-    func labels() async throws {
+    @Test("A cell with a label control has the hits of the relabelled trace")
+    func labelsOfACellAreThoseOfTheControl() async throws {
         _ = try await run("results")
         var options = TraceLoadOptions()
         options.limit = 3_000
@@ -121,8 +121,8 @@ struct SuiteRunTests {
         }
     }
 
-    @Test("what is stored is not run again, and what is missing is")
-    func resumption() async throws {
+    @Test("Stored cells are not run again, removed ones are")
+    func onlyMissingCellsAreRunAgain() async throws {
         let whole = try await run("results")
         let before = try files("results")
         #expect(try await run("results").ran == 0)
@@ -135,8 +135,8 @@ struct SuiteRunTests {
         #expect(try files("results") == before)
     }
 
-    @Test("parts of a suite on several machines make the bytes of one run, whatever the threads", arguments: [2, 5])
-    func shards(count: Int) async throws {
+    @Test("The shards of a suite make the bytes of one run, with any number of threads", arguments: [2, 5])
+    func shardsMakeTheBytesOfOneRun(count: Int) async throws {
         var options = SuiteRun.Options()
         options.workers = 1
         _ = try await run("whole", options)
@@ -183,8 +183,8 @@ struct SuiteRunTests {
         for (hash, bytes) in merged { #expect(whole[hash] == bytes) }
     }
 
-    @Test("the named cells alone are run")
-    func chosenCells() async throws {
+    @Test("Only the named cells are run; an unknown cell or trace is refused")
+    func onlyNamedCellsAreRun() async throws {
         let plan = try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none")).plan()
         var options = SuiteRun.Options()
         options.cells = Set(plan.cells.filter { $0.trace == "b" }.prefix(3).map(\.hash))
@@ -201,8 +201,8 @@ struct SuiteRunTests {
         }
     }
 
-    @Test("a cell that cannot be run is listed, and the others are run")
-    func failures() async throws {
+    @Test("A cell that cannot be run is listed, and the others are run")
+    func failedCellIsListedAndOthersAreRun() async throws {
         _ = try folder.file("plain.csv", "time,key\n" + (0..<500).map { "\($0),k\($0 % 20)\n" }.joined())
         _ = try folder.file(
             "suite.yml",
@@ -226,8 +226,8 @@ struct SuiteRunTests {
         #expect(outcome.ran == 2 + 6)
     }
 
-    @Test("a cell that needs more memory than is allowed runs alone, and is run")
-    func memory() async throws {
+    @Test("A cell that needs more than the memory limit is still run")
+    func cellBeyondTheMemoryLimitIsRun() async throws {
         var options = SuiteRun.Options()
         options.memory = 1
         options.workers = 4
@@ -236,8 +236,8 @@ struct SuiteRunTests {
         #expect(try files("small") == files("large"))
     }
 
-    @Test("groups of users have the sizes that chance gives, whatever part of the users there is")
-    func groups() {
+    @Test("Groups of users have sizes within the range of chance")
+    func groupsOfUsersHaveSimilarSizes() {
         var counts = [Int](repeating: 0, count: UnitPlan.groups)
         for user in 0..<100_000 { counts[UnitPlan.group(ofUser: user)] += 1 }
         // A thousand users a group, with a standard deviation of 31.

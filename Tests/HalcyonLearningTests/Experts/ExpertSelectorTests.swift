@@ -18,25 +18,25 @@ struct ExpertSelectorTests {
     }
 
     @Test("GDSF decides at first, the network as soon as it is ready")
-    func start() {
+    func gdsfDecidesUntilTheNetworkIsReady() {
         #expect(ExpertSelector().best(networkIsReady: false, usesUniformSizes: true) == .greedyDual)
         #expect(ExpertSelector().best(networkIsReady: true, usesUniformSizes: true) == .network)
     }
 
-    @Test("The heuristic with fewer mistakes decides while the network is not ready")
-    func heuristics() {
+    @Test("Before the network is ready the heuristic with fewer mistakes decides")
+    func heuristicWithFewerMistakesDecidesBeforeTheNetwork() {
         let selector = selector(network: 0, greedyDual: 0.3, recency: 0.1, decisions: 200)
         #expect(selector.best(networkIsReady: false, usesUniformSizes: true) == .recency)
     }
 
-    @Test("With variable sizes recency never decides, however few its mistakes")
-    func recencyBesideSizes() {
+    @Test("With variable sizes recency never decides, although it makes the fewest mistakes")
+    func recencyNeverDecidesWithVariableSizes() {
         let selector = selector(network: 0, greedyDual: 0.3, recency: 0.1, decisions: 200)
         #expect(selector.best(networkIsReady: false, usesUniformSizes: false) == .greedyDual)
     }
 
-    @Test("The network is overridden when it makes clearly more mistakes, not for a few")
-    func overriding() {
+    @Test("The network is overridden only when it makes clearly more mistakes")
+    func networkIsOverriddenAfterClearlyMoreMistakes() {
         #expect(
             selector(network: 0.4, greedyDual: 0.2, recency: 0.5, decisions: 1_000).best(
                 networkIsReady: true, usesUniformSizes: true)
@@ -51,8 +51,8 @@ struct ExpertSelectorTests {
                 == .network)
     }
 
-    @Test("Pairs in order count by their weight, ties half")
-    func concordance() {
+    @Test("Concordance counts correctly ordered pairs by their weight and ties half")
+    func concordanceWeighsPairsAndCountsTiesHalf() {
         var selector = ExpertSelector()
         selector.compare(.init(network: 0, greedyDual: 0, recency: 0, weight: 1), isPositive: false)
         selector.compare(.init(network: 1, greedyDual: 0, recency: -1, weight: 1), isPositive: true)

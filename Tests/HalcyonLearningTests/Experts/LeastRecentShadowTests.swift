@@ -26,8 +26,8 @@ struct LeastRecentShadowTests {
         mutating func shrink() { objects.removeFirst(max(objects.count - capacity, 0)) }
     }
 
-    @Test("It equals a list, through removals and changes of the capacity", arguments: [0, 1, 7, 60, 200])
-    func sameAsList(capacity: Int) {
+    @Test("The shadow equals an LRU list through removals and changes of the capacity", arguments: [0, 1, 7, 60, 200])
+    func shadowEqualsAnLRUList(capacity: Int) {
         var random = SplitMix64(seed: UInt64(capacity))
         var list = List(capacity: capacity)
         var shadow = LeastRecentShadow(capacity: capacity)
@@ -61,7 +61,7 @@ struct LeastRecentShadowTests {
     }
 
     @Test("An object whose last access was forgotten is not held")
-    func forgotten() {
+    func forgottenObjectIsNotHeld() {
         var shadow = LeastRecentShadow(capacity: 2)
         let first = shadow.access(last: nil, now: 1)
         let unknown = shadow.access(last: nil, now: 2)
@@ -69,8 +69,8 @@ struct LeastRecentShadowTests {
         #expect([first, unknown, known] == [false, false, true])
     }
 
-    @Test("The look-back per object is bounded, and LRU holds every object that the shadow holds")
-    func bounded() {
+    @Test("The shadow's bits per object are bounded, and it holds no object that LRU does not")
+    func shadowHoldsNoMoreThanLRUWithinItsLookBack() {
         var shadow = LeastRecentShadow(capacity: 10)
         var list = List(capacity: 10)
         var last: [Int: Int] = [:]

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HalcyonLearning
 
-/// A live cache under a policy, with accesses on which no policy is better than another: each object is as likely as every
-/// other.
+/// A live cache under a policy, with accesses on which no policy is better than another: all objects are equally
+/// likely.
 private struct OwnedCache {
     let cache: any AnyCache
     var victims: [EntryID] = []
@@ -32,15 +32,15 @@ private struct OwnedCache {
     mutating func limit(count: Int) { cache.limit(capacity: 1 << 20, count: count, at: now, victims: &victims) }
     mutating func trim(to size: Int) { cache.trim(to: size, count: .max, at: now, victims: &victims) }
 
-    /// How often a shadow began to be followed.
+    /// The number of overrides by shadows.
     var follows: Double? { cache.metrics.first { $0.name == "shadow_follows" }?.value }
 }
 
-/// What the owner of a cache does to it counts for no shadow.
+/// Evictions and refusals by the owner of a cache do not count for the shadows.
 @Suite("Shadows in a cache whose owner evicts", .timeLimit(.minutes(20)))
 struct OwnedCacheShadowTests {
-    @Test("A lower limit of the number of entries")
-    func limit() throws {
+    @Test("After the owner lowers the entry limit, no shadow is followed")
+    func loweredCountLimitFollowsNoShadow() throws {
         var owned = try OwnedCache(capacity: 1 << 20)
         owned.limit(count: 1_000)
         owned.request(20_000)
@@ -50,12 +50,12 @@ struct OwnedCacheShadowTests {
         #expect(owned.cache.count == 100 && owned.follows == 0)
     }
 
-    @Test("Half of the entries evicted, again and again")
-    func pressure() throws {
+    @Test("While the owner repeatedly evicts half of the bytes, no shadow is followed")
+    func repeatedTrimmingFollowsNoShadow() throws {
         var owned = try OwnedCache(capacity: 8_000)
         var evicted = 0
         for _ in 0..<40 {
-            // All of them fit, so that LRU would miss nothing but what the owner evicts.
+            // All of them fit, so that LRU would miss only objects that the owner evicts.
             owned.request(4_000, of: 1_000)
             let count = owned.cache.count
             owned.trim(to: owned.cache.used / 2)
@@ -64,8 +64,10 @@ struct OwnedCacheShadowTests {
         #expect(evicted > 5_000 && owned.follows == 0)
     }
 
-    @Test("Objects that a filter refuses", arguments: ["admit=size,admit-below=5", "admit=bloom"])
-    func admission(filter: String) throws {
+    @Test(
+        "While an admission filter refuses objects, no shadow is followed",
+        arguments: ["admit=size,admit-below=5", "admit=bloom"])
+    func refusalsByAFilterFollowNoShadow(filter: String) throws {
         var owned = try OwnedCache("learned(\(filter))", capacity: 4_000)
         owned.request(40_000)
         #expect(owned.cache.count > 100 && owned.follows == 0)

@@ -11,7 +11,7 @@ extension PolicyShadows {
         self.access(access, isMiss: isMiss, record: &record, history: history)
     }
 
-    /// Serves a request of an object that has a record of its own.
+    /// Serves a request and keeps the record of its object.
     fileprivate mutating func access(
         _ access: Access, isMiss: Bool, records: inout [EntryID: ObjectRecord], history: borrowing ObjectHistory
     ) {
@@ -47,7 +47,7 @@ private struct LargeCache: ~Copyable {
     }
 }
 
-/// The shadows of other policies: what they simulate, and when they are followed.
+/// The shadows of other policies: their simulation, and when the cache follows one.
 @Suite("Shadows of other policies", .timeLimit(.minutes(20)))
 struct PolicyShadowsTests {
     private func shadows(
@@ -98,8 +98,8 @@ struct PolicyShadowsTests {
         return history
     }
 
-    @Test("Each shadow has the hits of a cache under its policy, where entries expire, too", arguments: [nil, 8])
-    func simulation(lifetime: Int64?) {
+    @Test("Each shadow has the hits of a cache under its policy, also with expiration", arguments: [nil, 8])
+    func shadowHasTheHitsOfItsPolicy(lifetime: Int64?) {
         for (usesUniformSizes, names) in [(true, ["s3-fifo", "w-tinylfu"]), (false, ["lru"])] {
             let requests = requests(20_000, largest: usesUniformSizes ? 1 : 9)
             var shadows = shadows(usesUniformSizes: usesUniformSizes, usualLifetime: lifetime)
@@ -117,8 +117,8 @@ struct PolicyShadowsTests {
         }
     }
 
-    @Test("A shadow that is ahead beyond chance is followed, for twice as long after a failed trial")
-    func following() {
+    @Test("A shadow that is significantly ahead is followed, twice as long after each failed override")
+    func significantlyBetterShadowIsFollowedTwiceAsLong() {
         var shadows = shadows()
         let history = history(residents: 50)
         let requests = requests(4_000)
@@ -135,14 +135,14 @@ struct PolicyShadowsTests {
         #expect(decisions == 350)
     }
 
-    @Test("Only a learner that was ahead beyond chance starts again with one turnover", arguments: [true, false])
-    func trial(isAhead: Bool) {
+    @Test("Only a learner that was significantly ahead resets the override to one turnover", arguments: [true, false])
+    func onlyASignificantlyBetterLearnerResetsTheLength(isAhead: Bool) {
         var shadows = shadows()
         let history = history(residents: 50)
         var lengths: [Int] = []
         var trial = 0
         for access in requests(12_000) where lengths.count < 2 {
-            // In 400 requests of the trial, this cache hits alone wherever a shadow misses, or misses with it.
+            // In 400 requests of the comparison, this cache alone hits where a shadow misses, or it misses, too.
             let isTrial = lengths.count == 1 && trial < 400
             if isTrial { trial += 1 }
             if !isTrial || isAhead { shadows.access(access, isMiss: !isTrial, history: history) }
@@ -152,8 +152,8 @@ struct PolicyShadowsTests {
         #expect(lengths == [50, isAhead ? 50 : 100])
     }
 
-    @Test("With variable sizes LRU is the only shadow, and needs a tenth of a turnover")
-    func leastRecent() {
+    @Test("With variable sizes LRU is the only shadow and is followed for a tenth of a turnover")
+    func lruIsTheOnlyShadowWithVariableSizes() {
         var shadows = shadows(usesUniformSizes: false)
         let history = history(residents: 50)
         for access in requests(1_000) where !shadows.isFollowing {
@@ -166,7 +166,7 @@ struct PolicyShadowsTests {
     }
 
     @Test("A shadow that is ahead half of the time is not followed")
-    func chance() {
+    func shadowAheadHalfOfTheTimeIsNotFollowed() {
         for usesUniformSizes in [true, false] {
             var shadows = shadows(usesUniformSizes: usesUniformSizes)
             let history = history(residents: 50)
@@ -174,7 +174,7 @@ struct PolicyShadowsTests {
             let twin = cache(usesUniformSizes ? "s3-fifo" : "lru", usesUniformSizes: usesUniformSizes)
             var isNextLost = true
             for access in requests(100_000) {
-                // The cache has the outcome of one shadow, but every fifth outcome of the kind that a coin chose.
+                // The cache has the outcome of one shadow; every fifth outcome of a randomly chosen kind is inverted.
                 let isHit = twin.access(access).isHit
                 let differs = isHit == isNextLost && generator.next(below: 5) == 0
                 shadows.access(access, isMiss: isHit == differs, history: history)
@@ -186,12 +186,12 @@ struct PolicyShadowsTests {
         }
     }
 
-    @Test("The leader's objects are those of a cache under its policy; the surplus is the rest of the residents")
-    func surplus() {
+    @Test("The leader holds the objects of its policy's cache; all other residents are the surplus")
+    func leaderHoldsItsPolicysObjectsAndTheRestIsSurplus() {
         var shadows = shadows()
         var history = ObjectHistory(entries: 2_000, ghostsPerResident: 1)
         let caches = [cache("s3-fifo"), cache("w-tinylfu")]
-        // Residents that no request names any more.
+        // Residents that are no longer requested.
         for entry in 1_000..<1_050 { history.link(history.open(EntryID(entry))) }
         for access in requests(3_000) where !shadows.isFollowing {
             shadows.access(access, isMiss: true, history: history)
@@ -205,8 +205,8 @@ struct PolicyShadowsTests {
         #expect(surplus == Array(1_000..<1_050))
     }
 
-    @Test("A large cache with variable sizes has a shadow of a sample of its objects")
-    func sample() {
+    @Test("A large cache with variable sizes has a shadow of one in 16 objects")
+    func largeCacheWithVariableSizesUsesASampledShadow() {
         let history = history(residents: PolicyShadows.mostResidents + 1)
         var shadows = shadows(capacity: 20_000, usesUniformSizes: false)
         var records: [EntryID: ObjectRecord] = [:]
@@ -221,8 +221,8 @@ struct PolicyShadowsTests {
         #expect(bytes < 200_000)
     }
 
-    @Test("A sample that gets smaller keeps one in 16 of its objects, and draws new ones at that rate")
-    func thinning() {
+    @Test("A smaller sample keeps one in 16 of its objects and samples new ones at that rate")
+    func smallerSampleKeepsOneIn16Objects() {
         let small = history(residents: 20)
         let large = history(residents: PolicyShadows.mostResidents + 1)
         var shadows = shadows(capacity: 20_000, usesUniformSizes: false)
@@ -243,8 +243,8 @@ struct PolicyShadowsTests {
         }
     }
 
-    @Test("Shadows of a medium cache end once the learner is ahead of all, and go on with a sample of the objects")
-    func demotion() {
+    @Test("Full shadows of a medium cache become sampled shadows once the learner leads")
+    func fullShadowsBecomeSampledOnceTheLearnerLeads() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
         bed.decide(PolicyShadows.turnoversOfTrial * 2_000)
@@ -258,16 +258,16 @@ struct PolicyShadowsTests {
         #expect(balances == [0, 0])
     }
 
-    @Test("A learner that is not ahead of all keeps the shadows of all objects")
-    func notDemoted() {
+    @Test("The full shadows are kept while the learner does not lead")
+    func fullShadowsStayWhileTheLearnerDoesNotLead() {
         var bed = LargeCache(entries: 2_000)
         bed.decide(10 * PolicyShadows.turnoversOfTrial * 2_000)
         let fullCount = bed.shadows.fullCount
         #expect(fullCount == 2)
     }
 
-    @Test("A shadow that is ahead on the sample begins again with all objects, and is followed a turnover later")
-    func proposal() {
+    @Test("A sampled shadow that leads restarts with all objects and is followed a turnover later")
+    func leadingSampledShadowRestartsInFullAndIsFollowed() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
         bed.decide(PolicyShadows.turnoversOfTrial * 2_000 + 1)
@@ -290,9 +290,9 @@ struct PolicyShadowsTests {
     }
 
     @Test(
-        "A shadow of all objects that is not followed, and no longer ahead on the sample, ends",
+        "A full shadow that is not followed ends when it no longer leads on the sample",
         arguments: [true, false])
-    func withdrawal(isAhead: Bool) {
+    func fullShadowEndsWhenItNoLongerLeads(isAhead: Bool) {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 30_000), isMiss: false)
         bed.decide((PolicyShadows.turnoversOfTrial + 1) * 2_000 + 1)
@@ -307,8 +307,8 @@ struct PolicyShadowsTests {
     }
 
     @Test(
-        "A large cache begins with shadows of a sample, and its shadows of all objects count as bytes of its residents")
-    func large() {
+        "A large cache starts with sampled shadows; full shadows count as bytes per resident")
+    func largeCacheStartsWithSampledShadows() {
         let entries = PolicyShadows.mostResidents + 1
         var bed = LargeCache(entries: entries)
         let first = bed.shadows.metadataBytes
@@ -318,8 +318,8 @@ struct PolicyShadowsTests {
         #expect(begun >= 1 && bytes.perResident > entries)
     }
 
-    @Test("A forgotten object is a new one for the shadows, whether its number is reused or not")
-    func forgotten() {
+    @Test("A forgotten object is new to the shadows, whether its number is reused or not")
+    func forgottenObjectIsNewToTheShadows() {
         for reuses in [true, false] {
             var shadows = shadows()
             let history = history(residents: 0)
@@ -337,8 +337,8 @@ struct PolicyShadowsTests {
         }
     }
 
-    @Test("A removed object leaves the shadows")
-    func removal() throws {
+    @Test("A removed object is removed from the shadows")
+    func removedObjectLeavesTheShadows() throws {
         var shadows = shadows()
         let history = history(residents: 50)
         for access in requests(1_000) where !shadows.isFollowing {
@@ -351,8 +351,8 @@ struct PolicyShadowsTests {
         #expect(!isHeld)
     }
 
-    @Test("A removed object is a miss of the shadow of LRU", arguments: [false, true])
-    func removalFromSample(removes: Bool) {
+    @Test("A removed object is a miss of the LRU shadow", arguments: [false, true])
+    func removedObjectIsAMissOfTheLRUShadow(removes: Bool) {
         var shadows = shadows(usesUniformSizes: false)
         let history = history(residents: 50)
         shadows.access(Access(entry: 7), isMiss: true, history: history)
@@ -362,8 +362,8 @@ struct PolicyShadowsTests {
         #expect(balance == (removes ? 0 : 1))
     }
 
-    @Test("With another capacity, shadows have it too and the balances start again")
-    func resizing() {
+    @Test("A new capacity resizes the shadows and restarts their balances")
+    func newCapacityResizesShadowsAndRestartsBalances() {
         var shadows = shadows(usesUniformSizes: false)
         let history = history(residents: 50)
         let smaller = ConfiguredPolicy(LRU.self).makeCache(PolicyContext(capacity: 7, usesUniformSizes: false))
@@ -385,7 +385,7 @@ struct PolicyShadowsTests {
 @Suite("Numbers of objects in shadows", .timeLimit(.minutes(20)))
 struct ShadowNumbersTests {
     @Test("Numbers are dense, in the order of the first request")
-    func order() {
+    func numbersAreDenseInRequestOrder() {
         var numbers = ShadowNumbers()
         let given = [7, 3, 7, 9].map { numbers.number(of: $0) }
         #expect(given == [0, 1, 0, 2])
@@ -394,7 +394,7 @@ struct ShadowNumbersTests {
     }
 
     @Test("The number of a forgotten object is reused once no shadow remembers it")
-    func reuse() {
+    func numberIsReusedOnceNoShadowRemembersIt() {
         var numbers = ShadowNumbers()
         for entry in [7, 3, 9] as [EntryID] { _ = numbers.number(of: entry) }
         numbers.retire(7)
@@ -406,8 +406,8 @@ struct ShadowNumbersTests {
         #expect(after == 0 && waiting == 1 && next == 4)
     }
 
-    @Test("Numbers are freed once as many wait again as were kept")
-    func amortisation() {
+    @Test("Freeing numbers takes fewer than two checks per object")
+    func freeingNumbersTakesAmortizedConstantTime() {
         var numbers = ShadowNumbers()
         var looks = 0
         for entry in 0..<EntryID(10_000) {
@@ -423,8 +423,8 @@ struct ShadowNumbersTests {
         #expect(looks < 20_000)
     }
 
-    @Test("A sample numbers its objects in the same way")
-    func sample() {
+    @Test("Numbers of a sample equal numbers of all objects")
+    func sampleNumbersObjectsInTheSameWay() {
         var all = ShadowNumbers()
         var some = ShadowNumbers(isSample: true)
         var generator = SplitMix64(seed: 2)

@@ -12,8 +12,8 @@ struct RecencyGuardTests {
         return guarding
     }
 
-    @Test("It starts after more than ten hits of LRU alone, and lasts for a tenth of the residents")
-    func override() {
+    @Test("An override starts after more than ten hits of LRU alone and lasts a tenth of the residents")
+    func overrideStartsAfterTenHitsOfLRUAlone() {
         var guarding = filled()
         for lost in 1...10 {
             guarding.compare(last: lost, now: 100 + lost, isMiss: true, residents: 100)
@@ -32,8 +32,8 @@ struct RecencyGuardTests {
         #expect(!decides)
     }
 
-    @Test("It does not start while one in four of the differences is the learner's")
-    func fair() {
+    @Test("No override starts while one in four of the differences is a hit of the learner")
+    func overrideNeedsThreeInFourDifferences() {
         var guarding = filled()
         var now = 100
         for round in 0..<30 {
@@ -48,8 +48,8 @@ struct RecencyGuardTests {
         #expect(overrides == 0)
     }
 
-    @Test("It does not start where the learner has lately been right twice as often")
-    func lead() {
+    @Test("No override starts if the learner recently had a lead of 40 hits")
+    func recentLeadOfTheLearnerPreventsAnOverride() {
         for lead in [20, 40] {
             var guarding = filled()
             var now = 100
@@ -68,7 +68,7 @@ struct RecencyGuardTests {
     }
 
     @Test("Hits and misses that LRU shares, and removed objects, do not count")
-    func same() {
+    func sharedOutcomesAndRemovedObjectsDoNotCount() {
         var guarding = filled()
         for object in 1...40 { guarding.remove(last: object) }
         for now in 101...140 { guarding.compare(last: now - 100, now: now, isMiss: true, residents: 100) }
@@ -77,7 +77,7 @@ struct RecencyGuardTests {
         #expect(overrides == 0)
     }
 
-    /// Half of the requests go to objects that stay popular. Later every object is requested exactly twice.
+    /// Half of the requests are for objects that stay popular. Later every object is requested exactly twice.
     private func changing() -> [Access] {
         var random = SplitMix64(seed: 7)
         return (0..<20_000).map { index in
@@ -98,12 +98,12 @@ struct RecencyGuardTests {
         return changing().enumerated().count { cache.access($1) == .hit && $0 >= first }
     }
 
-    @Test("It helps a learner that has learned to refuse objects which are now requested twice")
-    func change() throws {
+    @Test("Overrides save hits when objects that the learner refuses are requested twice")
+    func overrideHelpsWhenRefusedObjectsReturn() throws {
         let (lru, guarded) = (try hits("lru", from: 12_000), try hits("learned", from: 12_000))
         let network = try hits("learned(decider=network)", from: 12_000)
         // LRU hits every second request. The network hits none of them at first, and most after its label window has grown.
-        // The overrides of LRU save the hits until then.
+        // Until then the overrides of LRU give the hits.
         #expect(lru > 3_900 && guarded > 3_200 && guarded > network + 50, "\(lru), \(network), \(guarded)")
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @Suite("Samples held back from training", .timeLimit(.minutes(20)))
 struct HeldBackSamplesTests {
     @Test(
-        "Every third sample is held back; those since the network is ready are kept, up to the bound, in order of arrival"
+        "Every third sample is held back, and a bounded sample of them is kept in order"
     )
-    func share() {
+    func everyThirdSampleIsHeldBackAndTheDrawKeepsOrder() {
         var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
         var held = 0
         for number in 0..<3_000 {
@@ -33,7 +33,7 @@ struct HeldBackSamplesTests {
     }
 
     @Test("No sample is held back by default")
-    func none() {
+    func noSampleIsHeldBackByDefault() {
         var samples = HeldBackSamples(every: 0, bound: 0, seed: 1)
         let taken = samples.takes([UInt8](repeating: 0, count: Sample.width), logit: 0, isReady: true)
         #expect(!taken && samples.count == 0 && samples.byteCount == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("The explanation of a model", .timeLimit(.minutes(20)))
+@Suite("Model explanation", .timeLimit(.minutes(20)))
 struct ModelExplanationTests {
     private struct Observed {
         let explanation: ModelExplanation
@@ -35,8 +35,8 @@ struct ModelExplanationTests {
             explanation: try #require(model.explanation(parameters, victim: victim, seed: 1)), outcomes: outcomes)
     }
 
-    @Test("The category decides everything and has the largest importance; the uniform size has none")
-    func groups() throws {
+    @Test("A decisive category has the largest importance, the uniform size none")
+    func decisiveCategoryHasTheLargestImportance() throws {
         let explanation = try explain(
             "learned(horizon=1,recency=off,frequency=off,popularity=off,time=off,activity=off)"
         )
@@ -56,8 +56,8 @@ struct ModelExplanationTests {
         #expect(explanation.calibration.map(\.count).reduce(0, +) <= 600)
     }
 
-    @Test("The victim is the one of that eviction, with a lower score than the runner-up")
-    func victim() throws {
+    @Test("The explained victim is that of the given eviction, with a lower score than the runner-up")
+    func victimOfTheGivenEvictionScoresBelowTheRunnerUp() throws {
         let explanation = try explain("learned(decider=network)", victim: 700).explanation
         let victim = try #require(explanation.victim)
         #expect(victim.number == 700 && (700...8_000).contains(victim.request))
@@ -70,8 +70,8 @@ struct ModelExplanationTests {
         #expect(victim.victim.contributions.first { $0.group == "size" }?.score == 0)
     }
 
-    @Test("Scores and the features that explain them are of the same moment", arguments: [true, false])
-    func oneMoment(usesUniformSizes: Bool) throws {
+    @Test("The explained features are those of the moment at which the score was computed", arguments: [true, false])
+    func explainedFeaturesMatchTheMomentOfTheScore(usesUniformSizes: Bool) throws {
         let parameters = try LearnedParameters().applying(
             PolicySpec(parsing: "learned(decider=network)").settings, policy: "learned")
         var (stale, newObjects) = (0, 0)
@@ -115,13 +115,13 @@ struct ModelExplanationTests {
     }
 
     @Test("The contributions are empty if another expert decided")
-    func otherExpert() throws {
+    func contributionsAreEmptyIfAnotherExpertDecided() throws {
         let victim = try #require(try explain("learned", victim: 1).explanation.victim)
         #expect(victim.expert != "network" && victim.victim.contributions.isEmpty && !victim.victim.features.isEmpty)
     }
 
     @Test("With variable sizes the heuristic compares all residents, and the runner-up is the next victim")
-    func runnerUpOfTheHeuristic() throws {
+    func heuristicsRunnerUpIsTheNextVictim() throws {
         // 500 objects, each requested once, are evicted from the largest on to make room for objects of 900 bytes.
         let context = PolicyContext(capacity: 600_000, usesUniformSizes: false, seed: 1)
         func watched(_ number: Int) throws -> VictimRecord {
@@ -145,7 +145,7 @@ struct ModelExplanationTests {
     }
 
     @Test("Recording an eviction changes no decision; an eviction that never happens is not explained")
-    func undisturbed() throws {
+    func recordingAnEvictionChangesNoDecision() throws {
         let without = try explain("learned")
         let with = try explain("learned", victim: 100)
         let areSame = without.outcomes == with.outcomes
@@ -154,10 +154,11 @@ struct ModelExplanationTests {
         #expect(try explain("learned", victim: 1_000_000).explanation.victim == nil)
     }
 
-    /// The size decides the label, in the second half of the samples the other way round; another feature tells the halves
-    /// apart. The final network knows both. The network of the time had to learn the second rule from its own mistakes.
-    @Test("Loss, area and importance are those of the network of each sample's time, not of the final one")
-    func prequential() throws {
+    /// The size decides the label, in the second half of the samples the other way round; another feature identifies
+    /// the half. The final network knows both rules. The network of the time had to learn the second rule from its
+    /// mistakes.
+    @Test("Loss, area and importance use the network of each sample's time, not the final one")
+    func lossAndImportanceUseTheNetworkOfEachSamplesTime() throws {
         let parameters = LearnedParameters()
         let model = LearnedModel(parameters, seed: 1)
         model.observe(every: 10, bound: 10_000, seed: 1)
@@ -202,7 +203,7 @@ struct ModelExplanationTests {
     }
 
     @Test("Features are permuted among the samples of one block of time")
-    func permutedBlocks() {
+    func featuresArePermutedWithinBlocksOfTime() {
         for count in [1, 63, 64, 127, 128, 600, 8_192] {
             let importance = PermutationImportance(
                 rows: Array(repeating: [0], count: count), labels: Array(repeating: true, count: count), networks: [],
@@ -214,7 +215,7 @@ struct ModelExplanationTests {
     }
 
     @Test("Calibration has bins of a tenth, the last one closed")
-    func calibration() {
+    func calibrationHasTenBins() {
         let bins = ModelExplanation.calibration([(0.05, false), (0.07, true), (0.95, true), (1, true)])
         #expect(bins.count == 10 && bins[0].count == 2 && bins[9].count == 2 && bins[5].count == 0)
         #expect(bins[0].observed == 0.5 && bins[9].observed == 1 && bins[5].predicted == 0)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The area under the ROC curve", .timeLimit(.minutes(20)))
 struct RankedScoresTests {
-    @Test("Worked: of six pairs four and a half are in order")
-    func worked() {
+    @Test("The area is 0.75 if four and a half of six pairs are in order")
+    func areaCountsOrderedPairsAndTiesHalf() {
         // Positives 3, 1; negatives 2, 1, 0: 3 beats all three, 1 ties with one and beats one.
         let ranks = RankedScores([3, 2, 1, 1, 0], labels: [true, false, true, false, false])
         #expect(ranks.area(weight: [1, 1, 1, 1, 1]) == 0.75)
@@ -15,8 +15,8 @@ struct RankedScoresTests {
         #expect(RankedScores([1, 2], labels: [true, true]).area(weight: [1, 1]) == 0.5)
     }
 
-    @Test("The same as counting all pairs, with weights and ties")
-    func pairs() {
+    @Test("The area equals a count of all pairs, with weights and ties")
+    func areaEqualsCountingAllPairs() {
         var random = SplitMix64(seed: 4)
         for _ in 0..<20 {
             let scores = (0..<40).map { _ in Float(random.next(below: 12)) }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Features of objects in several categories", .timeLimit(.minutes(20)))
 struct CategoryFeatureTests {
-    @Test("All members count: with one active category of two the session is one half")
-    func session() {
+    @Test("With one active category of two the session feature is one half")
+    func oneActiveOfTwoCategoriesGivesHalfASession() {
         var assembler = FeatureAssembler.withSets()
         assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
         #expect(assembler.row(set: 1)[Feature.active] == 255)
@@ -15,8 +15,8 @@ struct CategoryFeatureTests {
         #expect(assembler.row(set: 1, user: 8)[Feature.active] == 0, "another user")
     }
 
-    @Test("The user's history with the categories is their sum, that over all users their mean")
-    func history() {
+    @Test("The user's history of several categories is their sum, that of all users their mean")
+    func userHistoryIsASumAndSharedHistoryAMean() {
         var assembler = FeatureAssembler.withSets()
         for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true) }
         let (one, both) = (assembler.row(set: 1), assembler.row(set: 3))
@@ -29,7 +29,7 @@ struct CategoryFeatureTests {
     }
 
     @Test("Without users, the last request determines the active categories")
-    func unknownUser() {
+    func withoutUsersTheLastRequestSetsActiveCategories() {
         var assembler = FeatureAssembler.withSets()
         for set: CategorySetID in [2, 1] {
             assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
@@ -39,7 +39,7 @@ struct CategoryFeatureTests {
     }
 
     @Test("A group that is switched off leaves its bytes at 0")
-    func groups() {
+    func disabledGroupLeavesItsBytesAtZero() {
         var assembler = FeatureAssembler(groups: .recency)
         assembler.userCategory.sets.define(1, members: [0])
         for _ in 0..<9 {
@@ -50,8 +50,8 @@ struct CategoryFeatureTests {
         #expect(row[Feature.count0..<Feature.width].allSatisfy { $0 == 0 })
     }
 
-    @Test("An undefined set and the empty one have no members")
-    func unknown() {
+    @Test("An undefined set and the empty set have no members")
+    func undefinedAndEmptySetsHaveNoMembers() {
         var assembler = FeatureAssembler.withSets()
         let members = assembler.userCategory.sets[0].count + assembler.userCategory.sets[99].count
         #expect(members == 0)

@@ -6,7 +6,7 @@ import Testing
 @Suite("The members of category sets", .timeLimit(.minutes(20)))
 struct CategorySetTableTests {
     @Test("The overlap equals a count of members, for all sizes and orders")
-    func overlap() {
+    func overlapEqualsACountOfMembers() {
         var random = SplitMix64(seed: 3)
         var table = CategorySetTable()
         var sets: [[UInt32]] = [[]]

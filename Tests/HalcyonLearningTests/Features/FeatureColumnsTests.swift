@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of several objects", .timeLimit(.minutes(20)))
+@Suite("Feature columns", .timeLimit(.minutes(20)))
 struct FeatureColumnsTests {
     /// Returns an assembler that has counted accesses of two users to four sets.
     private static func trained(_ groups: FeatureGroups) -> FeatureAssembler {
@@ -18,9 +18,9 @@ struct FeatureColumnsTests {
     }
 
     @Test(
-        "They equal the features of each object, for all users and categories",
+        "The columns equal the features of each object, for all users and categories",
         arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity, .fleet]])
-    func together(groups: FeatureGroups) {
+    func columnsEqualTheFeaturesOfEachObject(groups: FeatureGroups) {
         var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)
         // Many of one user and two sets, a few of other users, of an unknown user, and of a set beyond the bound.

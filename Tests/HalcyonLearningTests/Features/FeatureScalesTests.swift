@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Conversion of plain numbers to inputs", .timeLimit(.minutes(20)))
+@Suite("Feature scales", .timeLimit(.minutes(20)))
 struct FeatureScalesTests {
     /// Returns rows of whole numbers of all magnitudes.
     private static func rows(_ number: Int) -> [[Float]] {
@@ -17,7 +17,7 @@ struct FeatureScalesTests {
     }
 
     @Test("Times, counts, ratios and bytes are represented by their definitions")
-    func bytes() {
+    func scalesRepresentEachKindOfNumber() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)
         for numbers in Self.rows(2_000) {
@@ -39,7 +39,7 @@ struct FeatureScalesTests {
     }
 
     @Test("Halves are rounded up, and numbers outside a byte are clamped")
-    func bounds() {
+    func halvesRoundUpAndNumbersAreClamped() {
         let scales = FeatureScales()
         var numbers = [Float](repeating: 0, count: Feature.width)
         for (number, byte) in [(-3, 0), (0.499, 0), (0.5, 1), (1.5, 2), (254.4, 254), (254.5, 255), (9e30, 255)]
@@ -53,7 +53,7 @@ struct FeatureScalesTests {
     }
 
     @Test("Every feature with a name has a scale")
-    func complete() {
+    func everyNamedFeatureHasAScale() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)
         scales.pack([Float](repeating: 100, count: Feature.width), into: &packed)
@@ -62,8 +62,8 @@ struct FeatureScalesTests {
         #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
     }
 
-    @Test("Inputs equal those of the bytes")
-    func inputs() {
+    @Test("Encoded inputs equal the inputs decoded from bytes")
+    func encodedInputsEqualDecodedBytes() {
         let scales = FeatureScales()
         var packed = [UInt8](repeating: 0, count: Feature.width)
         var decoded = [Float](repeating: 0, count: Feature.width)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Marked places", .timeLimit(.minutes(20)))
 struct MarkedPlacesTests {
-    @Test("Numbers have their places until all marks are removed")
-    func marks() {
+    @Test("A marked number has its place until the next list begins, also after 2²⁴ lists")
+    func marksLastUntilTheNextList() {
         var places = MarkedPlaces()
         places.begin()
         places.mark(7, at: 3)

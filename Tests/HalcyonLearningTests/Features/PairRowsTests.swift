@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Rows of pairs", .timeLimit(.minutes(20)))
 struct PairRowsTests {
-    @Test("They equal a dictionary while they grow")
-    func found() {
+    @Test("Pair rows equal a dictionary while they grow")
+    func pairRowsEqualADictionaryWhileGrowing() {
         var generator = SplitMix64(seed: 5)
         var rows = PairRows(repeating: UInt32(0), bound: 1 << 16)
         var book: [UInt64: UInt32] = [:]
@@ -26,8 +26,8 @@ struct PairRowsTests {
         #expect(wrong == 0)
     }
 
-    @Test("They stay within their bound, and rows are removed in turn")
-    func bounded() {
+    @Test("Rows stay within their bound and are removed in turn")
+    func rowsStayWithinTheirBound() {
         // Rows of three pairs take four places, so that four of them fit.
         var rows = PairRows(repeating: UInt32(0), bound: 16)
         for first in UInt32(0)..<6 {
@@ -44,7 +44,7 @@ struct PairRowsTests {
     }
 
     @Test("A removed row frees its places and starts empty")
-    func forgotten() {
+    func removedRowFreesItsPlacesAndStartsEmpty() {
         var rows = PairRows(repeating: UInt32(0), bound: 16)
         for first in UInt32(0)..<4 { rows.update(first, 1) { $0 = first } }
         let full = rows.byteCount

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Features of users, transitions and shared popularity", .timeLimit(.minutes(20)))
 struct UserFeatureTests {
-    @Test("Of six accesses to a category, each the second of the user's, two were to new objects")
-    func userCategories() {
+    @Test("A user's features of a category count its accesses, new objects and repeats")
+    func userCategoryFeaturesCountRepeatsAndNewObjects() {
         var assembler = FeatureAssembler.withSets()
         for number in 0..<12 {
             let set: CategorySetID = number % 2 == 0 ? 1 : 2
@@ -25,7 +25,7 @@ struct UserFeatureTests {
     }
 
     @Test("Counts of a category are halved before they overflow")
-    func many() {
+    func categoryCountsAreHalvedBeforeOverflow() {
         var assembler = FeatureAssembler.withSets()
         for _ in 0..<70_000 {
             assembler.note(Access(entry: 1, categories: 1, user: 7), second: 0, gap: 8, isRepeat: false)
@@ -34,8 +34,8 @@ struct UserFeatureTests {
         #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
     }
 
-    @Test("A user that replaces another one starts without statistics, and so does the other when it returns")
-    func displaced() {
+    @Test("A user that replaces another starts without statistics, and so does the other on its return")
+    func replacedUserStartsWithoutStatistics() {
         var users = UserProfiles(users: 2, pairs: 64)
         let categories: [UInt32] = [5, 6]
         func request(_ user: UInt32, _ count: Int) {
@@ -59,7 +59,7 @@ struct UserFeatureTests {
     }
 
     @Test("A session ends after half an hour without an access; the count of all accesses continues")
-    func sessions() {
+    func sessionEndsAfterHalfAnHour() {
         var assembler = FeatureAssembler.withSets()
         for second: UInt32 in [0, 10, 1_810, 3_611, 3_612] {
             assembler.note(Access(entry: 1, user: 7), second: second, gap: 8, isRepeat: true)
@@ -69,8 +69,8 @@ struct UserFeatureTests {
         #expect(row[Feature.userAccesses] == FastMath.octaves(5))
     }
 
-    @Test("Transitions are counted per user: three of four times to the other category")
-    func transitions() {
+    @Test("Transitions start at each user's last category and are learned from all users")
+    func transitionsAreLearnedFromAllUsers() {
         var assembler = FeatureAssembler.withSets()
         // User 7 requests 1 2 1 2 1 1 2 1.
         for set: CategorySetID in [1, 2, 1, 2, 1, 1, 2, 1] {
@@ -88,7 +88,7 @@ struct UserFeatureTests {
     }
 
     @Test("Counts of transitions halve with each epoch")
-    func epochs() {
+    func transitionCountsHalveWithEachEpoch() {
         var count = CategoryTransitions.Count()
         for _ in 0..<12 { count.add(in: 3) }
         #expect(count.weight(in: 3) == 12 && count.weight(in: 5) == 3 && count.weight(in: 300) == 0)
@@ -112,7 +112,7 @@ struct UserFeatureTests {
     }
 
     @Test("An eviction does not count as a change of the user")
-    func ghosts() {
+    func evictionIsNoChangeOfTheUser() {
         var record = ObjectRecord()
         record.note(Access(entry: 1, user: 7), now: 1, second: 0)
         record = Ghost(of: record).record

@@ -27,7 +27,7 @@ struct PretrainedModelTests {
     }
 
     @Test("A model equals itself after writing and reading; the arrays have the documented shapes")
-    func roundTrip() throws {
+    func modelEqualsItselfAfterWritingAndReading() throws {
         let model = model()
         #expect(try PretrainedModel(parsing: model.data()) == model)
         let file = try SafeTensors(parsing: model.data())
@@ -39,7 +39,7 @@ struct PretrainedModelTests {
     }
 
     @Test("The window multiplier is read back, and must be a power of two up to 16")
-    func windowMultiplier() throws {
+    func windowMultiplierIsReadBack() throws {
         let parameters = LearnedParameters(serving: try PretrainedModel(parsing: model().data()), mode: .continuing)
         let model = LearnedModel(parameters, seed: 1)
         #expect(model.learner.pointee.labelWindow.multiplier == 4)
@@ -50,7 +50,7 @@ struct PretrainedModelTests {
     }
 
     @Test("The prices of misses are read back, and one must be positive")
-    func prices() throws {
+    func missPricesAreReadBack() throws {
         var parameters = LearnedParameters()
         parameters.objective = .cost
         (parameters.perMiss, parameters.perByte) = (250, 0.5)
@@ -69,7 +69,7 @@ struct PretrainedModelTests {
     }
 
     @Test("A model is read back from a file; writing replaces an existing file")
-    func file() throws {
+    func writingReplacesAnExistingModelFile() throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try model(hidden: 8).write(to: path)
@@ -78,7 +78,7 @@ struct PretrainedModelTests {
     }
 
     @Test("A missing file, a directory and an unwritable path are errors that name the path")
-    func access() {
+    func fileErrorsNameThePath() {
         for path in ["/nowhere/model.safetensors", NSTemporaryDirectory()] {
             let error = #expect(throws: ModelFileError.self) { try PretrainedModel(contentsOf: path) }
             #expect(error?.description.hasPrefix(path + ": ") == true)
@@ -88,7 +88,7 @@ struct PretrainedModelTests {
     }
 
     @Test("A foreign or newer file, wrong shapes, missing parts and weights that are not finite are errors")
-    func faults() throws {
+    func invalidModelFilesAreErrors() throws {
         #expect(try fault { _ in } == nil)
         let newer = try fault { $0.metadata["format_version"] = "2" }
         #expect(newer?.reason == .newer(version: 2, known: 1))
@@ -123,7 +123,7 @@ struct PretrainedModelTests {
     }
 
     @Test("The kernels are read back, and a cache with other kernels refuses the model")
-    func kernels() throws {
+    func cacheWithOtherKernelsRefusesTheModel() throws {
         let model = PretrainedModel(
             weights: model().weights, inputs: Feature.width, hidden: 4, groups: .all, objective: .objects,
             baseWindow: 0.2, trainingSteps: 900, trainingSamples: 30_000, kernels: .system, producer: "9.9")
@@ -139,7 +139,7 @@ struct PretrainedModelTests {
     }
 
     @Test("A file larger than any model is read only up to the limit")
-    func large() throws {
+    func oversizedFileIsReadOnlyUpToTheLimit() throws {
         let path = NSTemporaryDirectory() + "\(UUID().uuidString).safetensors"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try model().write(to: path)
@@ -152,8 +152,8 @@ struct PretrainedModelTests {
         #expect(error?.description == "\(path): The file has more than 16 MB: this is not a model of 'replay train'.")
     }
 
-    @Test("A model with too few training steps to decide is not served frozen")
-    func young() throws {
+    @Test("A model with too few training steps is not served frozen")
+    func undertrainedModelIsNotServedFrozen() throws {
         let young = model(trainingSteps: OnlineTrainer.fewestSteps - 1)
         #expect(throws: PolicyError.self) {
             try PolicyCatalogue.standard.serving(young, mode: .frozen).policy("learned")
@@ -164,7 +164,7 @@ struct PretrainedModelTests {
     }
 
     @Test("Parameters that do not fit the weights are refused; model=none ignores the model")
-    func conflicts() throws {
+    func parametersThatDoNotFitTheModelAreRefused() throws {
         let catalogue = PolicyCatalogue.standard.serving(model(), mode: .frozen)
         #expect(throws: PolicyError.self) { try catalogue.policy("learned(hidden=32)") }
         #expect(throws: PolicyError.self) { try catalogue.policy("learned(category=on)") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("A trained model that serves", .timeLimit(.minutes(20)))
+@Suite("Serving a trained model", .timeLimit(.minutes(20)))
 struct PretrainedServingTests {
     /// Half of the requests go to 300 objects that stay popular, half to objects that are never requested again.
     private func accesses(_ count: Int, seed: UInt64) -> [Access] {
@@ -36,9 +36,9 @@ struct PretrainedServingTests {
     }
 
     @Test(
-        "A model trained on one trace gives more hits in the first 2,000 requests of others, frozen or continuing",
+        "A trained model gives more hits in the first 2,000 requests of other traces",
         arguments: PretrainedModel.Mode.allCases)
-    func start(mode: PretrainedModel.Mode) throws {
+    func trainedModelGivesMoreHitsAtTheStart(mode: PretrainedModel.Mode) throws {
         let model = try trained()
         let (none, policy) = (
             try PolicyCatalogue.standard.policy("learned"),
@@ -56,7 +56,7 @@ struct PretrainedServingTests {
     }
 
     @Test("A frozen model is unchanged after use, also when read from a file")
-    func frozen() throws {
+    func frozenModelIsUnchangedAfterUse() throws {
         let model = try PretrainedModel(parsing: trained().data())
         let parameters = LearnedParameters(serving: model, mode: .frozen)
         let context = PolicyContext(capacity: 150, seed: 5)
@@ -67,7 +67,7 @@ struct PretrainedServingTests {
     }
 
     @Test("Another objective resets the prices of a model, but not prices that are given")
-    func prices() throws {
+    func anotherObjectiveResetsThePricesOfAModel() throws {
         var parameters = LearnedParameters()
         (parameters.objective, parameters.perMiss, parameters.perByte) = (.cost, 0, 1)
         let catalogue = PolicyCatalogue.standard.serving(try trained(parameters), mode: .continuing)
@@ -87,7 +87,7 @@ struct PretrainedServingTests {
     }
 
     @Test("There is no snapshot of an untrained model")
-    func untrained() {
+    func untrainedModelHasNoSnapshot() {
         let model = LearnedModel(LearnedParameters(), seed: PolicyContext(capacity: 10).seed)
         #expect(model.snapshot(LearnedParameters(), producer: "test") == nil)
     }

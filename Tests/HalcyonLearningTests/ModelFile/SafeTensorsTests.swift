@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The safetensors format", .timeLimit(.minutes(20)))
 struct SafeTensorsTests {
-    /// A file as the format's description lays it out, byte by byte: a header with a length, then 1.0, -2.5.
+    /// A file in the format's layout, byte by byte: a header with a length, then 1.0, -2.5.
     private let header = #"{"__metadata__":{"kind":"test"},"a":{"data_offsets":[0,8],"dtype":"F32","shape":[2]}}"#
     private let values: [UInt8] = [0x00, 0x00, 0x80, 0x3F, 0x00, 0x00, 0x20, 0xC0]
     private let content = SafeTensors(
@@ -23,43 +23,43 @@ struct SafeTensorsTests {
         } catch { return error }
     }
 
-    @Test("Writes the length, the header padded to eight bytes, and the numbers, each least byte first")
-    func layout() throws {
+    @Test("Writing gives the length, the header padded to eight bytes, and little-endian numbers")
+    func writingPadsTheHeaderAndUsesLittleEndian() throws {
         let padded = header + String(repeating: " ", count: (8 - header.utf8.count % 8) % 8)
         #expect(try content.data() == file(padded, values))
     }
 
-    @Test("Reads what it wrote, and a header without padding and in another order")
-    func reading() throws {
+    @Test("Reading accepts its own output and a header without padding or in another order")
+    func readingAcceptsAnyHeaderOrderAndPadding() throws {
         #expect(try SafeTensors(parsing: content.data()) == content)
         #expect(try SafeTensors(parsing: file(header, values)) == content)
         let other = #"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"kind":"test"}}"#
         #expect(try SafeTensors(parsing: file(other, values)) == content)
     }
 
-    @Test("Every cut of a file is an error, and so is every changed byte of the header or none at all")
-    func damage() throws {
+    @Test("Every truncated file is an error, and no flipped bit of the header traps")
+    func everyTruncatedFileIsAnErrorAndFlippedBytesDoNotTrap() throws {
         let whole = try content.data()
         for length in 0..<whole.count { #expect(fault(whole.prefix(length)) != nil, "cut to \(length) bytes") }
         for place in 0..<(8 + header.utf8.count) {
             for flip in [UInt8(1), 0x80] {
                 var bytes = [UInt8](whole)
                 bytes[place] ^= flip
-                // Whatever it reads as, it does not trap; a changed name is another name.
+                // A changed name is another name, so that the result is not compared.
                 _ = fault(Data(bytes))
             }
         }
     }
 
-    @Test("A place whose sum with the header's length overflows is an error")
-    func overflow() {
+    @Test("A data offset whose sum with the header's length overflows is an error")
+    func overflowingDataOffsetIsAnError() {
         let far =
             #"{"__metadata__":{},"a":{"dtype":"F32","shape":[2305843009213693951],"data_offsets":[0,9223372036854775804]}}"#
         #expect(fault(file(far, []))?.description.contains("data_offsets [0, 9223372036854775804]") == true)
     }
 
-    @Test("A name that is there twice is an error; colons within texts are none")
-    func duplicates() throws {
+    @Test("A duplicate name is an error; colons within texts are not")
+    func duplicateNameIsAnErrorAndColonsInTextsAreNot() throws {
         let array = #""a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}"#
         for header in [
             "{\(array),\(array)}", #"{"__metadata__":{"kind":"test","kind":"test"},\#(array)}"#,
@@ -72,8 +72,8 @@ struct SafeTensorsTests {
         #expect(try SafeTensors(parsing: texts.data()) == texts)
     }
 
-    @Test("An absurd header length, trailing bytes, gaps, overlaps, other types and shapes are each an error")
-    func malformed() throws {
+    @Test("Wrong header lengths, trailing bytes, gaps, overlaps, other types and shapes are errors")
+    func malformedHeadersAndOffsetsAreErrors() throws {
         #expect(fault(Data([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x7B])) != nil)
         #expect(fault(Data(repeating: 0xFF, count: 64)) != nil)
         #expect(fault(Data([0, 0, 0, 0, 0, 0, 0, 0])) != nil)

@@ -10,7 +10,7 @@ struct PerceptronTests {
     private static let hidden = 4
     private static let rows = 7
 
-    /// The mean logistic loss of a batch, from the definition and nothing else.
+    /// The mean logistic loss of a batch, computed by its definition.
     private func loss(_ parameters: [Double], _ input: [Float], _ labels: [Float]) -> Double {
         let (inputs, hidden) = (Self.inputs, Self.hidden)
         var total = 0.0
@@ -29,7 +29,7 @@ struct PerceptronTests {
     }
 
     @Test("Gradients equal finite differences")
-    func gradients() {
+    func gradientsEqualFiniteDifferences() {
         var network = Perceptron(
             inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var generator = SplitMix64(seed: 9)
@@ -53,8 +53,8 @@ struct PerceptronTests {
         }
     }
 
-    @Test("A row by itself gets the logit that it gets in a batch", arguments: [4, 16, 21, 32])
-    func single(hidden: Int) {
+    @Test("A single row has the logit that it has in a batch", arguments: [4, 16, 21, 32])
+    func singleRowHasItsLogitInABatch(hidden: Int) {
         var network = Perceptron(inputs: 38, hidden: hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var generator = SplitMix64(seed: 9)
         let input = (0..<Self.rows * 38).map { _ in Float(generator.nextUnit() * 2 - 1) }
@@ -69,7 +69,7 @@ struct PerceptronTests {
     }
 
     @Test("The same seed gives the same network, another seed another")
-    func seeds() {
+    func sameSeedGivesTheSameNetwork() {
         func first(_ seed: UInt64) -> [Float] {
             let network = Perceptron(inputs: 3, hidden: 2, largestBatch: 1, blas: BLAS(.portable), seed: seed)
             return (0..<network.parameters.count).map { network.parameters[$0] }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Descent as if inputs were standardized", .timeLimit(.minutes(20)))
+@Suite("Gradient descent on standardized inputs", .timeLimit(.minutes(20)))
 struct StandardizedDescentTests {
     private static let inputs = 4
     private static let hidden = 6
@@ -11,7 +11,7 @@ struct StandardizedDescentTests {
     /// The place of the input that is always 1.
     private static let one = 3
 
-    /// A batch of inputs of very different spread, one of which never varies, and what became of them.
+    /// A batch of inputs of very different spread, one of which is constant, and their labels.
     private func batch(_ generator: inout SplitMix64) -> (input: [Float], labels: [Float]) {
         var (input, labels) = ([Float](), [Float]())
         for _ in 0..<Self.rows {
@@ -23,9 +23,9 @@ struct StandardizedDescentTests {
     }
 
     @Test(
-        "The network is the one that plain Adam makes of inputs that were standardized before",
+        "The network equals one that plain Adam trains on standardized inputs",
         arguments: [0..<0, 0..<1])
-    func reference(cautious: Range<Int>) {
+    func descentEqualsAdamOnStandardizedInputs(cautious: Range<Int>) {
         var network = Perceptron(
             inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var plain = Perceptron(
@@ -63,12 +63,12 @@ struct StandardizedDescentTests {
             for row in 0..<Self.rows { #expect(abs(ours[row] - theirs[row]) < 0.02) }
             greatest = max(greatest, theirs.reduce(0) { max($0, abs($1)) })
         }
-        // Logits that are near one another because all are near 0 would say nothing.
+        // The comparison needs logits that are not all near 0.
         #expect(greatest > 2)
     }
 
-    @Test("Weights that are adopted say what they said before, and go on from there")
-    func adopted() {
+    @Test("Adopted weights keep their outputs, and training continues from them")
+    func adoptedWeightsKeepTheirOutputs() {
         var network = Perceptron(
             inputs: Self.inputs, hidden: Self.hidden, largestBatch: Self.rows, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: Self.one)
@@ -90,7 +90,7 @@ struct StandardizedDescentTests {
     }
 
     @Test("Old batches are forgotten: after a change the weights follow the new spread")
-    func forgets() {
+    func weightsFollowTheNewSpreadAfterAChange() {
         var network = Perceptron(inputs: 2, hidden: 1, largestBatch: 2, blas: BLAS(.portable), seed: 4)
         var descent = StandardizedDescent(of: network, one: 1)
         let drawn = network.parameters[0]
@@ -98,7 +98,7 @@ struct StandardizedDescentTests {
         // Variance 1 about 10.
         #expect(abs(network.parameters[0] - drawn * 0.25 / Float(1.09).squareRoot()) < 0.000_1)
         for _ in 0..<12_000 { descent.observe([90, 1, 110, 1], rows: 2, for: &network) }
-        // Variance 100 about 100: what was before weighs (1 − 1/1,200)^12,000 = 0.00005.
+        // Variance 100 about 100: the weight of the older batches is (1 − 1/1,200)^12,000 = 0.00005.
         #expect(abs(network.parameters[0] - drawn * 0.25 / Float(100.09).squareRoot()) < 0.000_5)
     }
 }

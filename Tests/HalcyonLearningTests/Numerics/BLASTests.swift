@@ -14,7 +14,7 @@ struct BLASTests {
         (7, 21, 13), (17, 48, 5), (5, 64, 3), (9, 47, 31), (2, 15, 70), (31, 33, 1), (6, 100, 4),
     ]
 
-    /// What the routines compute, by four loops each.
+    /// The results of the routines.
     private struct Products: Equatable {
         var gemm: [UInt32]
         var gemmTransposed: [UInt32]
@@ -81,8 +81,8 @@ struct BLASTests {
         }
     }
 
-    @Test("Every instruction set computes the sums in the order that is promised, to the bit")
-    func portable() {
+    @Test("Every instruction set computes the sums in the promised order, to the bit")
+    func everyInstructionSetSumsInThePromisedOrder() {
         #expect(!PortableKernels.availableLevels.isEmpty)
         for level in PortableKernels.availableLevels {
             let blas = BLAS(.portable, level: level)
@@ -93,8 +93,8 @@ struct BLASTests {
         }
     }
 
-    @Test("The bits are those of the table that other processors are compared with")
-    func digests() throws {
+    @Test("The bits equal the table with which other processors are compared")
+    func resultsMatchTheDigestTableOfOtherProcessors() throws {
         let table = try String(contentsOf: packageFolder.appending(path: "Tests/Kernels/digests.txt"), encoding: .utf8)
         var lines: [String] = []
         for (number, shape) in Self.shapes.enumerated() {
@@ -109,7 +109,7 @@ struct BLASTests {
     }
 
     @Test("The system's BLAS agrees within the error bound of a sum of so many products")
-    func system() {
+    func systemBLASAgreesWithinTheErrorBound() {
         for (number, shape) in Self.shapes.enumerated() {
             let operands = Operands(shape, seed: UInt64(number))
             let (system, portable) = (operands.products(BLAS(.system)), operands.products(BLAS(.portable)))
@@ -128,8 +128,8 @@ struct BLASTests {
         #expect(Kernels.system.implementation.hasPrefix("OpenBLAS 0.") || Kernels.system.implementation == "Accelerate")
     }
 
-    @Test("Nothing but the system kernels calls the system's BLAS")
-    func callers() throws {
+    @Test("Only the system kernels call the system's BLAS")
+    func onlySystemKernelsCallTheSystemBLAS() throws {
         var callers: [String] = []
         for folder in [
             "HalcyonLearning", "HalcyonPrefetch", "HalcyonEviction", "HalcyonSimulation", "HalcyonExperiments",
@@ -143,12 +143,12 @@ struct BLASTests {
                 if text.contains("cblas_") || text.contains("openblas_") { callers.append(file.lastPathComponent) }
             }
         }
-        // One calls it, the other says in a comment what that does to the host.
+        // One calls it, the other documents the effect on the host in a comment.
         #expect(callers.sorted() == ["BLAS.swift", "Kernels.swift"])
     }
 
     @Test("No routine reads beyond its operands or writes beyond its output", arguments: 1..<50)
-    func bounds(columns: Int) {
+    func routinesStayWithinTheirOperands(columns: Int) {
         // Each operand ends where a page begins that can be neither read nor written.
         let pages = (0..<3).map { _ in GuardedPages() }
         for level in PortableKernels.availableLevels {
@@ -165,8 +165,8 @@ struct BLASTests {
         }
     }
 
-    @Test("An empty sum is zero, and an empty product touches nothing")
-    func empty() {
+    @Test("An empty sum is zero, and an empty product writes nothing")
+    func emptySumIsZeroAndEmptyProductWritesNothing() {
         for level in PortableKernels.availableLevels {
             let blas = BLAS(.portable, level: level)
             var c: [Float] = [1, 2, 3, 4]
@@ -182,7 +182,7 @@ struct BLASTests {
     }
 
     @Test("Infinities, signed zeros and subnormal numbers are those of IEEE 754")
-    func extremes() {
+    func specialNumbersFollowIEEE754() {
         let tiny = Float.leastNonzeroMagnitude
         for level in PortableKernels.availableLevels {
             let blas = BLAS(.portable, level: level)
@@ -196,8 +196,8 @@ struct BLASTests {
         }
     }
 
-    @Test("An instruction set that the processor lacks is refused with one sentence that names the others")
-    func levels() throws {
+    @Test("An instruction set that the processor lacks is refused with a sentence that names the others")
+    func unavailableInstructionSetIsRefused() throws {
         let names = PortableKernels.availableLevels
         #expect(names.first == PortableKernels.levels.first, "every processor has the first")
         #expect(names.contains(PortableKernels.level))
@@ -235,7 +235,7 @@ private final class GuardedPages {
         return (base + Self.size).assumingMemoryBound(to: Float.self) - count
     }
 
-    /// Whether all numbers before those that were asked for are as they were at first.
+    /// Whether all numbers before the requested ones have their initial value.
     var isUntouchedBefore: Bool {
         let numbers = base.assumingMemoryBound(to: Float.self)
         return (0..<Self.size / 4 - used).allSatisfy { numbers[$0] == 0.25 }

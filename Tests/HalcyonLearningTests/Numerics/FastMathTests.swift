@@ -3,9 +3,9 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Fast logarithms and exponentials beside the library's", .timeLimit(.minutes(20)))
+@Suite("Fast mathematics beside the library's", .timeLimit(.minutes(20)))
 struct FastMathTests {
-    @Test func logarithm() {
+    @Test("The logarithm is within 0.011 of the library's") func logarithmIsWithin0011OfTheLibrary() {
         for step in -200...400 {
             let value = Float(exp2(Double(step) / 10))
             #expect(abs(FastMath.log2(value) - Foundation.log2(value)) < 0.011)
@@ -13,7 +13,8 @@ struct FastMathTests {
         #expect(abs(FastMath.log2(1)) < 1e-6)
     }
 
-    @Test func exponential() {
+    @Test("The exponential is within 0.4 % of the library's and finite for large numbers")
+    func exponentialIsWithin04PercentOfTheLibrary() {
         for step in -900...900 {
             let exact = Foundation.exp2(Float(step) / 10)
             #expect(abs(FastMath.exp2(Float(step) / 10) / exact - 1) < 0.004)
@@ -24,8 +25,8 @@ struct FastMathTests {
         #expect(FastMath.exp2(1_000).isFinite)
     }
 
-    @Test("How often for a chance, beside double precision; never less for a greater chance")
-    func softplus() {
+    @Test("The logarithm of softplus is within 0.02 of double precision and never decreases")
+    func softplusIsAccurateAndMonotonic() {
         var last = -Float.infinity
         for step in -6_000...6_000 {
             let logit = Double(step) / 100
@@ -38,7 +39,7 @@ struct FastMathTests {
         #expect(FastMath.log2Softplus(-10_000).isFinite && FastMath.log2Softplus(10_000).isFinite)
     }
 
-    @Test func root() {
+    @Test("The square root has a relative error below 10⁻⁵") func squareRootIsWithinARelativeErrorOf1e5() {
         for step in -1_200...1_200 {
             let value = Foundation.exp2(Float(step) / 10)
             #expect(abs(FastMath.root(value) / value.squareRoot() - 1) < 1e-5)
@@ -47,7 +48,8 @@ struct FastMathTests {
         #expect(FastMath.root(.leastNonzeroMagnitude) < 1e-20)
     }
 
-    @Test func bytes() {
+    @Test("Octaves and bytes of 0, 1 and numbers beyond a byte are as defined") func bytesOfSpecialNumbersAreAsDefined()
+    {
         #expect(FastMath.octaves(0) == 0)
         #expect(FastMath.octaves(1) == 8)
         #expect(FastMath.octaves(.max) == 255)
@@ -55,8 +57,8 @@ struct FastMathTests {
         #expect(FastMath.byte(510) == 255 && FastMath.byte(-255) == 0)
     }
 
-    @Test("Counts come back from four bytes within 5 %")
-    func packing() {
+    @Test("Counts packed into four bytes are restored within 5 %")
+    func packedCountsAreWithinFivePercent() {
         var counts = DecayedCounts()
         for _ in 0..<300 {
             counts.decay(by: 7)

@@ -31,8 +31,8 @@ struct VectorKernelsTests {
         Feature.input(FastMath.nearestByte(FastMath.log2(number + 1) * step + number * slope))
     }
 
-    @Test("features are encoded by their scales", arguments: levels)
-    func encoding(level: String) {
+    @Test("Features are encoded by their scales", arguments: levels)
+    func featuresAreEncodedByTheirScales(level: String) {
         let kernels = VectorKernels(level: level).routines.pointee
         for count in Self.counts {
             let from = numbers(count, seed: 1, isPositive: true)
@@ -55,8 +55,8 @@ struct VectorKernelsTests {
         }
     }
 
-    @Test("counts decay, and priorities become octaves", arguments: levels)
-    func decay(level: String) {
+    @Test("Decayed counts and octaves of priorities equal their formulas", arguments: levels)
+    func decayedCountsAndOctavesEqualTheirFormulas(level: String) {
         let kernels = VectorKernels(level: level).routines.pointee
         for count in Self.counts {
             let (from, times) = (numbers(count, seed: 2), numbers(count, seed: 3, isPositive: true).map { $0 * 100 })
@@ -76,8 +76,8 @@ struct VectorKernelsTests {
         }
     }
 
-    @Test("errors, gradients and activations", arguments: levels)
-    func gradients(level: String) {
+    @Test("Errors, gradients and activations equal their formulas", arguments: levels)
+    func errorsGradientsAndActivationsEqualTheirFormulas(level: String) {
         let kernels = VectorKernels(level: level).routines.pointee
         let (rows, width, leak): (Int, Int, Float) = (9, 21, 0.1)
         let activations = numbers(rows * width, seed: 4)
@@ -103,8 +103,8 @@ struct VectorKernelsTests {
             }, "deltas at \(level)")
     }
 
-    @Test("moments, scaled weights and a step of Adam", arguments: levels)
-    func training(level: String) {
+    @Test("Moments, scaled weights and a step of Adam equal their formulas", arguments: levels)
+    func momentsWeightsAndAdamEqualTheirFormulas(level: String) {
         let kernels = VectorKernels(level: level).routines.pointee
         for width in [5, 16, 38] {
             let (rows, means) = (12, numbers(width, seed: 7))
@@ -143,8 +143,8 @@ struct VectorKernelsTests {
         }
     }
 
-    @Test("a bisection ends where counts say", arguments: levels)
-    func bisection(level: String) {
+    @Test("A bisection ends at the bounds that counting gives", arguments: levels)
+    func bisectionEqualsItsFormula(level: String) {
         let kernels = VectorKernels(level: level).routines.pointee
         for count in Self.counts {
             let scores = numbers(count, seed: UInt64(count))

@@ -63,9 +63,9 @@ struct CandidateSamplerTests {
     }
 
     @Test(
-        "A large cache can be trimmed one entry at a time until it is empty, though random draws hardly find the last",
+        "A large cache can be trimmed one entry at a time until it is empty",
         arguments: [false, true])
-    func trimming(usesVariableSizes: Bool) {
+    func largeCacheCanBeTrimmedUntilEmpty(usesVariableSizes: Bool) {
         let cache = Filled(LearnedParameters(), residents: 20_000, usesVariableSizes: usesVariableSizes, requests: 0)
         for object in 0..<20_000 { cache.request(object, size: 1) }
         var left = cache.index.count
@@ -81,8 +81,8 @@ struct CandidateSamplerTests {
         }
     }
 
-    @Test("After most of its capacity is removed, a cache still works and the network still decides")
-    func shrinking() {
+    @Test("After the capacity shrinks to a fraction the network still decides most evictions")
+    func networkDecidesAfterTheCapacityShrinks() {
         var parameters = LearnedParameters()
         parameters.decider = .expertSelection
         parameters.shadows = .off
@@ -98,7 +98,7 @@ struct CandidateSamplerTests {
     }
 
     @Test("Candidates are residents at their places, through hits, removals, limits and trims", arguments: 0..<16)
-    func invariants(seed: Int) {
+    func candidatesAreResidentsAtTheirPlaces(seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         func one<T>(of values: [T]) -> T { values[random.next(below: values.count)] }
         var parameters = LearnedParameters()
@@ -132,8 +132,8 @@ struct CandidateSamplerTests {
         return Filled(parameters, residents: 1_000, usesVariableSizes: true, requests: 12_000, seed: seed)
     }
 
-    @Test("With variable sizes candidates keep their scores, and the victim has the lowest score, given now")
-    func keptScores() {
+    @Test("With variable sizes candidates keep their scores, and the victim's is lowest and up to date")
+    func victimHasTheLowestUpToDateScore() {
         var oldest = 0
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
@@ -151,8 +151,8 @@ struct CandidateSamplerTests {
         #expect(oldest > 3)
     }
 
-    @Test("The runner-up is the next victim, with an updated score, and recording it changes no score")
-    func runnerUp() {
+    @Test("The runner-up is the next victim, and looking it up changes no score")
+    func runnerUpIsTheNextVictim() {
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
             let slot = cache.index.policy.lowestResident(by: .network).slot
@@ -167,7 +167,7 @@ struct CandidateSamplerTests {
             let records = cache.index.policy.history.records.base
             cache.index.policy.sampler.remove(slot, records: records)
             let runnerUp = cache.index.policy.lowestResident(by: .network)
-            // Of several with the lowest score either may name any.
+            // Of several with the lowest score either may choose any.
             let scoreOfNext = cache.index.policy.sampler.candidates.scores[
                 Int(cache.index.policy.history.records[Int(next.slot)].candidate)]
             #expect(next.score == runnerUp.score && (next.slot == runnerUp.slot || scoreOfNext == runnerUp.score))
@@ -175,9 +175,9 @@ struct CandidateSamplerTests {
     }
 
     @Test(
-        "A scoring serves the evictions of the parameter, half with variable sizes, at most a tenth of the residents"
+        "One scoring serves 4 evictions, 2 with variable sizes, at most a tenth of the residents"
     )
-    func evictionsPerScoring() {
+    func oneScoringServesSeveralEvictions() {
         for (residents, usesVariableSizes, expected) in [
             (1_000, false, 4), (1_000, true, 2), (30, false, 3), (30, true, 2), (15, false, 1),
         ] {

@@ -34,8 +34,8 @@ struct CandidateSetTests {
         }
     }
 
-    @Test("It equals a dictionary: the members, their scores and ages, and the lowest score")
-    func dictionary() {
+    @Test("The set equals a dictionary in members, scores, ages and the lowest score")
+    func candidateSetEqualsADictionary() {
         var random = SplitMix64(seed: 1)
         let expectation = Expectation()
         for step in 0..<20_000 {
@@ -60,9 +60,9 @@ struct CandidateSetTests {
     }
 
     @Test(
-        "The highest scores are removed until so many are left, exact to 1/256 of the range",
+        "Dropping keeps the given number of lowest scores, exact to 1/256 of the range",
         arguments: [0, 1, 40, 64, 127, 128, 200])
-    func dropBest(most: Int) {
+    func droppingKeepsTheLowestScores(most: Int) {
         var random = SplitMix64(seed: UInt64(most))
         for round in 0..<50 {
             let expectation = Expectation()
@@ -83,8 +83,10 @@ struct CandidateSetTests {
         }
     }
 
-    @Test("So many are left even with scores that are not finite", arguments: [Float.nan, .infinity, -.infinity, 0])
-    func dropStrange(score: Float) {
+    @Test(
+        "Dropping keeps the given number even if scores are not finite",
+        arguments: [Float.nan, .infinity, -.infinity, 0])
+    func droppingKeepsTheGivenNumberWithInfiniteScores(score: Float) {
         for strange in [1, 60, 128] {
             let expectation = Expectation()
             for slot in UInt32(0)..<128 {

@@ -43,8 +43,8 @@ struct LateReturnTests {
         }
     }
 
-    @Test("Nine in ten are hits after the label window has grown, though none returns within the first window")
-    func hits() throws {
+    @Test("More than nine in ten late returns are hits after the label window has grown")
+    func lateReturnsAreHitsAfterTheWindowHasGrown() throws {
         let requests = Requests(30_000, seed: 5)
         let capacity = 480
         #expect(requests.mostWaiting < capacity, "the optimum hits every repeated request")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-/// The learner decides by differences of request numbers, whatever came before.
+/// The learner decides by differences of request numbers, independently of their start.
 @Suite("The learner's clocks beyond 32 bits", .timeLimit(.minutes(20)))
 struct LearnedClockTests {
     /// Requests of five users in two categories: half of them to 200 objects, half to objects that are requested once.
@@ -37,9 +37,9 @@ struct LearnedClockTests {
         return (record.events, model.learner.pointee.trainer.network.weights)
     }
 
-    /// Every start is as far from the next epoch of 2¹⁷ requests, and far enough for a settled miss ratio.
-    @Test("Decisions and weights are the same when the clock passes 2³⁰, 2³¹ and 2³²", arguments: [true, false])
-    func jump(usesUniformSizes: Bool) {
+    /// Every start is equally far from the next epoch of 2¹⁷ requests, and far enough for a stable miss ratio.
+    @Test("Decisions and weights are equal when the clock passes 2³⁰, 2³¹ and 2³²", arguments: [true, false])
+    func decisionsAndWeightsAreEqualBeyond32Bits(usesUniformSizes: Bool) {
         let expected = events(from: 1 << 20 - 4_000, usesUniformSizes: usesUniformSizes)
         #expect(expected.events.contains { if case .eviction = $0 { true } else { false } })
         // The last one passes 2³² − 100, where the miss ratio's divisor once left 32 bits.
@@ -49,8 +49,8 @@ struct LearnedClockTests {
         }
     }
 
-    @Test("A resident and a ghost that are 2³² requests old do not look recent")
-    func oldObjects() {
+    @Test("A resident and a ghost that are more than 2³² requests old do not look recent")
+    func veryOldObjectsDoNotLookRecent() {
         var history = ObjectHistory(entries: 0, ghostsPerResident: 1)
         for entry: EntryID in [1, 2] {
             let slot = history.open(entry)
@@ -69,7 +69,7 @@ struct LearnedClockTests {
             #expect(resident.age(at: now) >= min(UInt32(clamping: now - 5), WrappingClock.longestAge))
             #expect(resident.ageOfFirst(at: now) >= min(UInt32(clamping: now - 5), WrappingClock.longestAge))
         }
-        // The sample left the ring long ago; its number may be another object's by now.
+        // The sample was removed from the ring long ago; its number may belong to another object.
         #expect(history.records[Int(history.resident(1))].pending == ObjectRecord.none)
         let again = history.records[Int(history.open(2))]
         #expect(again.age(at: last) >= WrappingClock.longestAge && again.pending == ObjectRecord.none)
@@ -109,8 +109,8 @@ struct LearnedClockTests {
         return hits
     }
 
-    @Test("A long clock of GreedyDual starts again, and priorities stay apart", arguments: [true, false])
-    func longClock(usesUniformSizes: Bool) throws {
+    @Test("A large GreedyDual clock restarts, and the hits stay within 2 %", arguments: [true, false])
+    func largeGreedyDualClockRestarts(usesUniformSizes: Bool) throws {
         let accesses = accesses(6_000, usesUniformSizes: usesUniformSizes)
         let capacity = usesUniformSizes ? 60 : 3_000
         let parameters = try LearnedParameters().applying(
@@ -135,7 +135,7 @@ struct LearnedClockTests {
     }
 
     @Test("A user with more than 2³² accesses does not look new")
-    func manyAccesses() {
+    func userWithMoreThan2To32AccessesDoesNotLookNew() {
         var profiles = UserProfiles(users: 4, pairs: 64)
         var user = UserProfiles.Profile()
         user.user = 3

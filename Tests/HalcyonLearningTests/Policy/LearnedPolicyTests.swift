@@ -28,16 +28,16 @@ struct LearnedPolicyTests {
         return accesses.count { cache.access($0) == .hit }
     }
 
-    @Test("Beats LRU and LFU with aging where half of the requests are one-hit wonders")
-    func beatsLRU() throws {
+    @Test("With half of the requests for one-hit wonders, learned has 1.2 times the hits of LRU")
+    func learnedHasMoreHitsThanLRUAmongOneHitWonders() throws {
         let accesses = accesses(12_000, seed: 1)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
         let learned = hits(try policy(), accesses, capacity: 150)
         #expect(Double(learned) > Double(lru) * 1.2, "\(learned) hits beside LRU's \(lru)")
     }
 
-    @Test("Equal seeds give equal decisions; every seed has more hits than LRU")
-    func seeds() throws {
+    @Test("Equal seeds give equal hits; every seed has more hits than LRU")
+    func equalSeedsGiveEqualHitsAboveLRU() throws {
         let accesses = accesses(6_000, seed: 2)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
         for seed in UInt64(1)...3 {
@@ -47,8 +47,8 @@ struct LearnedPolicyTests {
         }
     }
 
-    @Test("Verbs are in order, victims are residents, the capacity holds; batches and prefixes change nothing")
-    func conformance() throws {
+    @Test("Calls are ordered, victims resident, the capacity kept; batches and prefixes change nothing")
+    func callsAreOrderedAndBatchesChangeNothing() throws {
         let policy = try policy()
         for trace in MicroTrace.all {
             for capacity in [0, 40, 1 << 40] {
@@ -73,7 +73,7 @@ struct LearnedPolicyTests {
     @Test(
         "Later accesses change no decision: features, labels, normalisation and sampling are causal",
         arguments: ["learned", "learned(fleet=on)"])
-    func causality(text: String) throws {
+    func laterAccessesChangeNoDecision(text: String) throws {
         let (common, whole) = (6_000, 10_000)
         let first = accesses(whole, seed: 7)
         let second = first.prefix(common) + accesses(whole, seed: 8).suffix(whole - common)
@@ -110,8 +110,8 @@ struct LearnedPolicyTests {
         return (outcomes, share)
     }
 
-    @Test("Entries may be removed at any time, and their numbers reused")
-    func removal() throws {
+    @Test("Entries can be removed at any time, and reused numbers change no decision")
+    func entriesCanBeRemovedAndTheirNumbersReused() throws {
         let policy = try policy()
         for trace in MicroTrace.all {
             let run = CheckedRun(policy, trace.context(for: policy, capacity: 40, roomForEntries: false))
@@ -126,12 +126,12 @@ struct LearnedPolicyTests {
         }
     }
 
-    /// Sizes of 2 differ from sizes of 1 only in that the policy does not know that they are uniform. The look-back of LRU is
-    /// longest if 64 requests lie between any two for different objects.
+    /// Sizes of 2 differ from sizes of 1 only in that the policy is not given that they are uniform. The look-back of
+    /// LRU is longest if 64 requests are between any two for different objects.
     @Test(
-        "At most 128 bytes for each of the most residents, with the ghosts, besides a fixed part",
+        "A resident needs at most 128 bytes with its ghosts, besides a fixed part",
         arguments: [2_060, 10_000, 10_500, 16_400], [[1], [2], [1, 2, 3]])
-    func memory(residents: Int, sizes: [Int]) {
+    func metadataIsAtMost128BytesAResident(residents: Int, sizes: [Int]) {
         #expect(MemoryLayout<ObjectRecord>.stride == 64 && MemoryLayout<Ghost>.stride == 24)
         // Nothing is learned: samples and the model do not depend on the residents. The shadow of LRU exists only if the
         // network may decide, so that it is counted separately.
@@ -164,7 +164,7 @@ struct LearnedPolicyTests {
     }
 
     @Test("Candidates are scored again even if every new object is refused")
-    func refusals() {
+    func candidatesAreRescoredDuringRefusals() {
         var parameters = LearnedParameters()
         parameters.decider = .heuristic
         let context = PolicyContext(capacity: 200, usesUniformSizes: true)
@@ -183,9 +183,9 @@ struct LearnedPolicyTests {
     }
 
     @Test(
-        "Logical time is 64-bit: decisions are equal before and across the end of 32-bit time",
+        "Decisions are equal before and across the end of 32-bit logical time",
         arguments: [true, false])
-    func longTime(usesUniformSizes: Bool) throws {
+    func decisionsAreEqualAcrossTheEndOf32BitTime(usesUniformSizes: Bool) throws {
         let accesses = accesses(12_000, seed: 9).map { access in
             var access = access
             if !usesUniformSizes { access.size = 1 + Int(access.entry) % 3 }
@@ -213,7 +213,7 @@ struct LearnedPolicyTests {
     }
 
     @Test("Each group of features can be switched off")
-    func groups() throws {
+    func eachFeatureGroupCanBeSwitchedOff() throws {
         let accesses = accesses(3_000, seed: 5)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
         for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"] {
@@ -223,7 +223,7 @@ struct LearnedPolicyTests {
     }
 
     @Test("A network without features decides nothing", arguments: [[1], [1, 2, 3]])
-    func withoutFeatures(sizes: [Int]) throws {
+    func networkWithoutFeaturesDecidesNothing(sizes: [Int]) throws {
         let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]
         let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
         let accesses = accesses(12_000, seed: 7).map { access in
@@ -239,7 +239,7 @@ struct LearnedPolicyTests {
     }
 
     @Test("Per-user caches that share a model share its training")
-    func sharedModel() throws {
+    func perUserCachesShareTheTrainingOfAModel() throws {
         let (policy, context) = (try policy(), PolicyContext(capacity: 20))
         let model = try #require(policy.makeModel(context))
         let caches = (0..<5).map { _ in policy.makeCache(context, model: model) }
@@ -249,7 +249,7 @@ struct LearnedPolicyTests {
     }
 
     @Test("A limit lowered after a refusal evicts the resident with the lowest priority")
-    func leastWanted() throws {
+    func loweredLimitEvictsTheLowestPriority() throws {
         var context = PolicyContext(capacity: 40, usesUniformSizes: false, seed: 1)
         context.keepsVictims = true
         let index = try policy().makeCache(context)

@@ -39,7 +39,7 @@ struct MissCostTests {
     }
 
     @Test("A high price per miss keeps small objects, a high price per byte large ones")
-    func direction() throws {
+    func pricesDecideBetweenSmallAndLargeObjects() throws {
         for decider in ["contest", "heuristic"] {
             let expensiveMisses = try missed("objective=cost,per-miss=1000,per-byte=1,decider=\(decider)")
             let expensiveBytes = try missed("objective=cost,per-miss=1,per-byte=1,decider=\(decider)")
@@ -54,8 +54,8 @@ struct MissCostTests {
         }
     }
 
-    @Test("The objectives requests and bytes equal a cost with one price alone, in any currency")
-    func specialCases() throws {
+    @Test("The objectives objects and bytes equal a cost with one price alone, at any scale")
+    func requestsAndBytesAreSpecialCasesOfACost() throws {
         let objects = try missed("objective=objects")
         #expect(try missed("objective=cost") == objects)
         #expect(try missed("objective=cost,per-miss=30") == objects)
@@ -65,8 +65,8 @@ struct MissCostTests {
             try missed("objective=cost,per-miss=8,per-byte=2") == missed("objective=cost,per-miss=4,per-byte=1"))
     }
 
-    @Test("The cost per byte is the price of a byte plus a share of the price of a miss")
-    func density() {
+    @Test("The cost per byte is the price per byte plus a share of the price per miss")
+    func costPerByteAddsBothPrices() {
         for size: Float in [1, 10, 1_000] {
             let logSize = FastMath.log2(size)
             for (perMiss, perByte) in [(1.0, 0.5), (1_000, 1), (3, 7)] {
@@ -80,7 +80,7 @@ struct MissCostTests {
     }
 
     @Test("Prices without objective=cost, and misses that cost nothing, are refused")
-    func conflicts() throws {
+    func uselessPricesAreRefused() throws {
         for parameters in ["per-miss=2", "objective=bytes,per-byte=1", "objective=cost,per-miss=0", "per-miss=-1"] {
             #expect(throws: PolicyError.self, "\(parameters)") {
                 try PolicyCatalogue.standard.policy("learned(\(parameters))")

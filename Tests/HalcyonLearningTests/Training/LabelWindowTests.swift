@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The label window", .timeLimit(.minutes(20)))
 struct LabelWindowTests {
-    @Test("It is a ratio of a cache turnover and eight more misses, at the present miss ratio")
-    func requests() {
+    @Test("The window is a ratio of a cache turnover and eight more misses at the present miss ratio")
+    func windowIsARatioOfTheTurnoverPlusEightMisses() {
         let window = LabelWindow(base: 0.25)
         #expect(window.requests(residents: 100, missRatio: 0.5) == 66)
         #expect(window.requests(residents: 20, missRatio: 1) == 13)
@@ -13,15 +13,15 @@ struct LabelWindowTests {
         #expect(LabelWindow(base: 0.25, multiplier: 4).requests(residents: 100, missRatio: 0.5) == 216)
     }
 
-    @Test("With variable sizes it has 64 more misses instead of eight")
-    func variableSizes() {
+    @Test("With variable sizes the window has 64 more misses instead of eight")
+    func windowWithVariableSizesHas64MoreMisses() {
         let window = LabelWindow(base: 0.25)
         #expect(window.requests(residents: 100, missRatio: 0.5, usesUniformSizes: false) == 178)
         #expect(window.requests(residents: 0, missRatio: 0.5, usesUniformSizes: false) == 128)
     }
 
-    @Test("A cache that hardly misses still gets its labels")
-    func bounds() {
+    @Test("Without misses the window is bounded, so that samples get their labels")
+    func windowIsBoundedWithoutMisses() {
         #expect(LabelWindow(base: 16, multiplier: 16).requests(residents: 1e12, missRatio: 0) == 1_000_000_000)
         #expect(LabelWindow(base: 0.25).requests(residents: 8, missRatio: 0) == 10_000)
     }
@@ -39,9 +39,9 @@ struct LabelWindowTests {
     }
 
     @Test(
-        "If almost no object returns within it, it doubles after a hundred returns, or as many as there are residents",
+        "The window doubles if almost no object returns within it, after max(100, residents) returns",
         arguments: [10, 100, 700])
-    func doubling(residents: Int) {
+    func windowDoublesIfNoObjectReturnsWithinIt(residents: Int) {
         let wanted = max(100, residents)
         let start = LabelWindow(base: 0.2)
         #expect(adapted(from: start, gaps: [100_000], returns: wanted - 1, residents: residents).multiplier == 1)
@@ -50,16 +50,16 @@ struct LabelWindowTests {
         #expect(adapted(from: start, gaps: [100_000], returns: wanted * 9, residents: residents).multiplier == 16)
     }
 
-    @Test("One return in ten within it keeps it, one in thirty does not")
-    func enough() {
+    @Test("One return in ten within the window keeps it, one in thirty does not")
+    func oneReturnInTenKeepsTheWindow() {
         let rare = Array(repeating: 1_000, count: 9) + [1]
         #expect(adapted(from: LabelWindow(base: 0.2), gaps: rare, returns: 2_000).multiplier == 1)
         let rarer = Array(repeating: 1_000_000, count: 29) + [1]
         #expect(adapted(from: LabelWindow(base: 0.2), gaps: rarer, returns: 2_000).multiplier > 1)
     }
 
-    @Test("It adapts to the gaps of a trace, stays there, and halves when the gaps are short again")
-    func followsGaps() {
+    @Test("The window adapts to the gaps of a trace, is stable there, and shrinks with short gaps")
+    func windowFollowsTheGapsOfATrace() {
         // The gaps are 50 to 149 requests, the windows 28, 48, 88, …: some 40 % return within 88 and none within 44.
         let gaps = (0..<100).map { 50 + $0 * 37 % 100 }
         let far = adapted(from: LabelWindow(base: 0.2), gaps: gaps, returns: 1_000)

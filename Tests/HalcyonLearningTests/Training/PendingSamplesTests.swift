@@ -2,10 +2,10 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Samples that wait for their label", .timeLimit(.minutes(20)))
+@Suite("Samples without a label yet", .timeLimit(.minutes(20)))
 struct PendingSamplesTests {
-    @Test("They are labelled along the chain, newest first, and due after the label window, oldest first")
-    func labelling() {
+    @Test("Samples are labelled along the chain, newest first, and due after the window, oldest first")
+    func samplesAreLabelledNewestFirstAndDueOldestFirst() {
         var pending = PendingSamples(bound: 1 << 10)
         let (first, row) = pending.push(now: 10, older: PendingSamples.none)
         row[0] = 1
@@ -34,8 +34,8 @@ struct PendingSamplesTests {
         #expect(answer6 == nil, "empty")
     }
 
-    @Test("Numbers start again after 2³¹ samples; none of them means no sample")
-    func numbersStartAgain() {
+    @Test("Numbers wrap around after 2³¹ samples without changing labels")
+    func sampleNumbersWrapAroundWithoutChangingLabels() {
         /// Returns the labels of a thousand samples of ten objects, whose chains are labelled now and then.
         func labels(first: UInt32) -> [[UInt8]] {
             var pending = PendingSamples(bound: 256, first: first)
@@ -67,7 +67,7 @@ struct PendingSamplesTests {
     }
 
     @Test("The ring grows to its bound and keeps its samples")
-    func growth() {
+    func ringGrowsToItsBoundAndKeepsItsSamples() {
         var pending = PendingSamples(bound: 256)
         var numbers: [UInt32] = []
         for time in 0..<256 {

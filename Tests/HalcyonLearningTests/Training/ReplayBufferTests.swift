@@ -13,8 +13,8 @@ struct ReplayBufferTests {
         return row
     }
 
-    @Test("It draws the newest samples as often as all together, and no sample that it has replaced")
-    func newest() {
+    @Test("Half of the draws are from the newest samples, and no replaced sample is drawn")
+    func newestSamplesAreDrawnHalfOfTheTime() {
         let (bound, added, draws) = (4_096, 6_000, 40_000)
         var buffer = ReplayBuffer(bound: bound)
         for number in 0..<added { buffer.add(row(number)) }
@@ -31,7 +31,7 @@ struct ReplayBufferTests {
     }
 
     @Test("A single sample is drawn each time")
-    func single() {
+    func singleSampleIsDrawnEachTime() {
         var buffer = ReplayBuffer(bound: 64)
         buffer.add(row(7))
         var generator = SplitMix64(seed: 1)

@@ -6,7 +6,7 @@ import Testing
 @testable import HalcyonPrefetch
 
 /// The network's inputs, beside the same inputs computed from the list of all requests.
-@Suite("The inputs of the planner's network", .timeLimit(.minutes(20)))
+@Suite("Inputs of the planner's network", .timeLimit(.minutes(20)))
 struct CandidateInputsTests {
     private struct Request {
         var user: UInt32
@@ -21,7 +21,7 @@ struct CandidateInputsTests {
     private static func set(of object: UInt32) -> CategorySetID { object % 4 }
 
     @Test("Every input of every candidate equals its formula over the requests so far")
-    func inputs() throws {
+    func inputsEqualTheirFormulasOverAllRequests() throws {
         var state = PlannerState(PlannerParameters(), PrefetchContext())
         // The eviction model's features for the same accesses.
         var eviction = FeatureAssembler(groups: .all)
@@ -272,7 +272,7 @@ struct CandidateInputsTests {
             let alike = pauses.filter { $0.kind == mine }
             func rest(since time: Int) -> Double { pow(1 - 1 / 5_000, Double(alike.count { $0.time > time })) }
             let requests = alike.reduce(0) { $0 + rest(since: $1.time) }
-            // A request that is followed by a pause of its own class is recorded first, and then decays the count.
+            // A request that is followed by a pause of the same class is recorded first, and then decays the count.
             let followed = alike.compactMap(\.next).reduce(0) { $0 + rest(since: $1 - 1) }
             return min((followed + 1) / (requests + 2), 1) * 2 - 1
         }

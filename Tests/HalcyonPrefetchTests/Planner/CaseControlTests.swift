@@ -4,10 +4,10 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-@Suite("The choice of training samples", .timeLimit(.minutes(20)))
+@Suite("Choice of training samples", .timeLimit(.minutes(20)))
 struct CaseControlTests {
     @Test("Each candidate is drawn with its share")
-    func shares() {
+    func candidatesAreDrawnWithTheirShares() {
         var cases = CaseControl(controls: 2, sampling: 1, seed: 1)
         // Probabilities of 0.1 %, 1 %, 10 %, 25 % and 60 %.
         let logits: [Float] = [-6.906_8, -4.595_1, -2.197_2, -1.098_6, 0.405_5]
@@ -21,8 +21,8 @@ struct CaseControlTests {
         }
     }
 
-    @Test("Of more samples than the limit a part is taken, of fewer all")
-    func bounded() {
+    @Test("Up to the sampling rate all samples are accepted, above it a part of them")
+    func samplesAreLimitedToTheSamplingRate() {
         func taken(offering count: Int) -> Double {
             var cases = CaseControl(controls: 2, sampling: 1.5, seed: 3)
             var taken = 0
@@ -38,7 +38,7 @@ struct CaseControlTests {
     }
 
     @Test("Training on sampled negative candidates gives the probability among all")
-    func unbiased() {
+    func sampledTrainingGivesUnbiasedProbabilities() {
         // One input distinguishes two classes of candidates, of which 2 % and 30 % are requested.
         let probabilities = [0.02, 0.3]
         var trainer = PlannerTrainer(hidden: 8, rate: 0.003, blas: BLAS(.portable), seed: 1)

@@ -6,8 +6,8 @@ import Testing
 struct EvictionCostTests {
     private func isNear(_ left: Float, _ right: Double) -> Bool { abs(Double(left) - right) < 1e-6 }
 
-    @Test("Per-user caches: the share of evicted entries that the user requests again")
-    func cachesOfUsers() {
+    @Test("In per-user caches the cost is the share of evicted entries that are requested again")
+    func perUserCostIsTheShareOfReRequests() {
         var cost = EvictionCost()
         #expect(cost.requiredProbability == 0.05)
         for index in 0..<40_000 {
@@ -18,8 +18,8 @@ struct EvictionCostTests {
         #expect(cost.byteCount == 0)
     }
 
-    @Test("One cache for all users: only returns within the mean stay of a prefetch count")
-    func window() {
+    @Test("In a shared cache only returns within the mean stay of a prefetch count")
+    func sharedCacheCountsReturnsWithinTheMeanStay() {
         var cost = EvictionCost()
         // Prefetches with stays of 30 and 50 requests, after the prior of one with 10.
         cost.proposed(1, probability: 0, now: 100)
@@ -43,7 +43,7 @@ struct EvictionCostTests {
     }
 
     @Test("The cost is proportional to the size")
-    func costs() {
+    func costIsProportionalToTheSize() {
         var cost = EvictionCost()
         #expect(
             cost.requiredProbability(forSize: 3) == 3 * cost.requiredProbability,
@@ -59,8 +59,8 @@ struct EvictionCostTests {
                 && free.requiredProbability(forSize: 9) == free.requiredProbability)
     }
 
-    @Test("Unused prefetches raise the cost")
-    func unusedPrefetches() {
+    @Test("Unused prefetches raise the cost, each once")
+    func unusedPrefetchesRaiseTheCost() {
         var cost = EvictionCost()
         cost.proposed(1, probability: 0.5, now: 0)
         cost.dropped(1, now: 3)
@@ -80,7 +80,7 @@ struct EvictionCostTests {
     }
 
     @Test("A proposal that was never fetched does not count")
-    func neverFetched() {
+    func proposalThatWasNeverFetchedDoesNotCount() {
         var cost = EvictionCost()
         cost.proposed(1, probability: 0.9, now: 0)
         cost.requested(1, isHit: false, now: 500)
@@ -90,7 +90,7 @@ struct EvictionCostTests {
     }
 
     @Test("Without any use the cost is at most a hundredfold, and it recovers")
-    func trust() {
+    func costWithoutUseIsBoundedAndRecovers() {
         var cost = EvictionCost()
         for fetch in 0..<10_000 {
             cost.proposed(1, probability: 1, now: UInt32(fetch))

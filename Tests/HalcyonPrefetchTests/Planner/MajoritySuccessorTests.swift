@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Majority successors", .timeLimit(.minutes(20)))
 struct MajoritySuccessorTests {
-    @Test("Nothing is known at first")
-    func nothing() {
+    @Test("A new majority successor has no object and no lead")
+    func newSuccessorHasNoObject() {
         #expect(MajoritySuccessor().object == .max)
         #expect(MajoritySuccessor().lead == 0)
     }
 
     @Test("An object in the majority is found, in any order")
-    func majority() {
+    func majorityObjectIsFoundInAnyOrder() {
         var generator = SplitMix64(seed: 5)
         var named = 0
         for _ in 0..<2_000 {
@@ -31,7 +31,7 @@ struct MajoritySuccessorTests {
     }
 
     @Test("A lead is at most 1,023, and the object is replaced after as many others")
-    func saturates() {
+    func leadIsBoundedAndTheObjectReplaced() {
         var successor = MajoritySuccessor()
         for _ in 0..<5_000 { successor.note(PlannerObjects.bound - 2) }
         #expect(successor.lead == 1_023 && successor.object == PlannerObjects.bound - 2)

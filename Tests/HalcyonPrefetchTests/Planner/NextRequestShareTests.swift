@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Likely next requests are fetched first", .timeLimit(.minutes(20)))
 struct NextRequestShareTests {
-    @Test("The share depends on how often an object succeeded the last one")
-    func shares() {
+    @Test("The share depends on how often the object succeeded the last one")
+    func shareDependsOnPastSuccession() {
         var nextRequestShare = NextRequestShare()
         #expect(abs(nextRequestShare.share(succession: 0.9) - 0.3) < 1e-6)
         // A thousand of each outweigh the prior of 20, of which 6 are next.
@@ -23,7 +23,7 @@ struct NextRequestShareTests {
     }
 
     @Test("Of the pictures of a page, all of which will be requested, the next one is fetched")
-    func pages() throws {
+    func nextPictureOfAPageIsFetchedFirst() throws {
         let planner = PrefetchPlanner()
         var generator = SplitMix64(seed: 6)
         var (index, next, all) = (0, 0, 0)

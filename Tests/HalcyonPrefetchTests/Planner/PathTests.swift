@@ -30,8 +30,8 @@ struct PathTests {
         return Double(right) / Double(all)
     }
 
-    @Test("Each of forty users requests the same thirty objects in another order")
-    func ownOrder() {
+    @Test("Of forty users with different orders of thirty objects each order is learned")
+    func eachUsersOwnOrderIsLearned() {
         var generator = SplitMix64(seed: 3)
         let orders = (0..<40).map { _ in
             var order = (0..<30).map { UInt32($0) }
@@ -58,9 +58,9 @@ struct PathTests {
     }
 
     @Test(
-        "The successor of two pages is predicted, though neither alone determines it; repeated requests are not a step",
+        "The successor of two pages is predicted, although neither determines it; repeats are no step",
         arguments: [1, 3])
-    func secondOrder(times: Int) {
+    func successorOfTwoPagesIsPredicted(times: Int) {
         let length = times + 2
         let share = share(Self.visits(asking: times)) { $0 / length > 6_000 && $0 % length == length - 1 }
         #expect(share > 0.95, "\(share); one of the pages alone is right once in ten")

@@ -75,8 +75,8 @@ private struct OpenCandidates: ~Copyable {
 
 @Suite("Pending plans", .timeLimit(.minutes(20)))
 struct PendingPlansTests {
-    @Test("Every candidate is labelled once: by its object's next request, the label window, or the end of the ring")
-    func labels() {
+    @Test("Every candidate is labelled once: by a request, the label window or the end of the ring")
+    func everyCandidateIsLabelledOnce() {
         var generator = SplitMix64(seed: 11)
         var requests = [UInt32](repeating: 0, count: 3)
         var candidates = CandidateList()

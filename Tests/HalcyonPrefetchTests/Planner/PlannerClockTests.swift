@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonLearning
 @testable import HalcyonPrefetch
 
-/// The planner and Mithril decide by differences of request numbers, whatever came before.
+/// The planner and Mithril decide by differences of request numbers, independently of their start.
 @Suite("The prefetch policies' clocks beyond 32 bits", .timeLimit(.minutes(20)))
 struct PlannerClockTests {
     /// Returns the proposals for 4,000 requests.
@@ -37,7 +37,7 @@ struct PlannerClockTests {
     /// Both starts are as far from the next multiple of 5,120,000 requests, at which the scores of both half-lives start again,
     /// and from the next epoch of 2¹⁷ requests.
     @Test("The planner proposes the same when its clock passes 2³²")
-    func jump() {
+    func plannerProposesTheSameBeyond32Bits() {
         // 5,120,000 is 2¹³ · 625: sixteen of them are a multiple of 2¹⁷.
         let period = 16 * 5_120_000
         let passing = 1 << 32 - 2_000
@@ -49,8 +49,9 @@ struct PlannerClockTests {
         #expect(plans(from: restarting + 1_000 * period) == plans(from: restarting))
     }
 
-    @Test("Pending plans number their plans anew after 2³¹ of them", arguments: [0, 1 << 31 - 1_024] as [UInt32])
-    func plans(first: UInt32) {
+    @Test(
+        "Pending plans are found when their numbers wrap around after 2³¹", arguments: [0, 1 << 31 - 1_024] as [UInt32])
+    func pendingPlansAreFoundAfterNumbersWrap(first: UInt32) {
         var plans = PendingPlans(first: first)
         let chains = HeapArray(repeating: PlanChain(), count: 2)
         for request in UInt32(0)..<3_000 {
@@ -65,15 +66,15 @@ struct PlannerClockTests {
                 candidates, user: UInt32(user), request: request, previous: 0, chosen: 1, drawn: 1,
                 to: chains.base + user)
             guard request > 600 else { continue }
-            // Of the user's pending plans, the one of 600 requests ago proposed this object.
+            // Of the user's pending plans, that of 600 requests ago proposed this object.
             plans.settle(chains.base + user, object: request - 600, request: request, horizon: 5_000)
             let isFound = plans.outcomeCount == 1 && plans[0].isRequested
             #expect(isFound, "request \(request)")
         }
     }
 
-    @Test("Scores by decayed counts tell counts apart after 10⁹ requests, and keep their order when time starts again")
-    func scores() {
+    @Test("Decayed scores stay distinct after 10⁹ requests and keep their order at a restart")
+    func decayedScoresKeepTheirOrderAfterManyRequests() {
         let clock = ScoreClock(halfLife: 500)
         var lists = RankedLists(width: 4)
         var counts: [UInt32: (count: Double, last: Int)] = [:]
@@ -98,10 +99,10 @@ struct PlannerClockTests {
             for (higher, lower) in zip(listed, listed.dropFirst()) { if higher < lower * 0.985 { wrong += 1 } }
         }
         #expect(restarts >= 1 && wrong == 0)
-        #expect(Float(start) / 500 + 0.05 == Float(start) / 500, "what single precision loses")
+        #expect(Float(start) / 500 + 0.05 == Float(start) / 500, "lost in single precision")
     }
 
-    /// What a planner did in 12,000 requests whose announcements are counted from a number.
+    /// The results of a planner in 12,000 requests whose announcements are counted from a number.
     private struct Announcements {
         /// The proposals after each request.
         var plans: [[UInt32]] = []
@@ -143,11 +144,11 @@ struct PlannerClockTests {
         return result
     }
 
-    /// A `Float` that counts to 2²⁴ stays there, and all later objects would tie.
+    /// A `Float` that counts to 2²⁴ stays there, so that all later objects would tie.
     @Test(
         "Announced objects stay in order, newest first, when their count passes 2²⁴",
         arguments: [0, PlannerState.mostAnnouncements - 600, PlannerState.mostAnnouncements] as [Float])
-    func announcements(from count: Float) {
+    func announcementsStayInOrderBeyond2To24(from count: Float) {
         let result = announcing(from: count)
         let width = PlannerCategories.announcedWidth
         let wrong = result.newest.indices.first { number in
@@ -161,7 +162,7 @@ struct PlannerClockTests {
     }
 
     @Test("Mithril plans the same when its clock passes 2³²")
-    func mithril() {
+    func mithrilPlansTheSameBeyond32Bits() {
         func plans(from start: Int) -> [[UInt32]] {
             var parameters = MithrilParameters()
             parameters.miningRows = 8
@@ -182,7 +183,7 @@ struct PlannerClockTests {
     }
 
     @Test("The limits of each prefetch policy are those of its tables")
-    func limits() throws {
+    func policyLimitsMatchTheirTables() throws {
         for entry in PrefetchCatalogue.entries { #expect(PrefetchLimits(policy: entry.name) != nil) }
         let planner = try #require(PrefetchLimits(policy: "planner"))
         #expect(planner.objects == 1 << 22 && planner.users == 1 << 20 - 1 && planner.categories == 1 << 16)

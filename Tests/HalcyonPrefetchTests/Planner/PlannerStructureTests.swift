@@ -7,7 +7,7 @@ import Testing
 @Suite("The planner's structures", .timeLimit(.minutes(20)))
 struct PlannerStructureTests {
     @Test("A ranked list has the best scores, as sorting gives them")
-    func ranked() {
+    func rankedListHasTheBestScores() {
         var generator = SplitMix64(seed: 5)
         var lists = RankedLists(width: 6)
         var scores: [[UInt32: Float]] = Array(repeating: [:], count: 4)
@@ -26,7 +26,7 @@ struct PlannerStructureTests {
     }
 
     @Test("Counts are exact while there is room; then the rarest is replaced slowly")
-    func counts() {
+    func rarestCountIsReplacedSlowly() {
         var lists = RankedLists(width: 2)
         for item: UInt32 in [7, 8, 8, 8] { lists.add(1, to: item, fade: 0.5, in: 0) }
         #expect(lists[0].map(\.item) == [8, 7] && lists[0].map(\.score) == [3, 1])
@@ -43,7 +43,7 @@ struct PlannerStructureTests {
     }
 
     @Test("Pairs looked up together equal those looked up one by one")
-    func lookups() {
+    func batchLookupEqualsSingleLookups() {
         var generator = SplitMix64(seed: 4)
         var rows = PairRows(repeating: UInt32(0), bound: 1 << 14)
         for _ in 0..<3_000 {
@@ -62,8 +62,8 @@ struct PlannerStructureTests {
         #expect(wrong == 0)
     }
 
-    @Test("At most twelve candidates, each once and none held; unused prefetches have reserved places")
-    func candidates() {
+    @Test("There are at most twelve candidates, each once and none held; unused prefetches have reserved places")
+    func candidateListIsBoundedAndUnique() {
         var list = CandidateList()
         for unused in [0, 1] {
             list.begin(unused: unused)
@@ -81,7 +81,7 @@ struct PlannerStructureTests {
     }
 
     @Test("The threshold is the squared mean of the best probabilities by 4 %, between its bounds")
-    func threshold() {
+    func thresholdFollowsTheBestProbabilities() {
         var threshold = PrefetchThreshold(minimum: 0.01, maximum: 0.06)
         #expect(threshold.current == 0.01)
         for probability: Float in [0.02, 0.04] { threshold.note(best: probability) }
@@ -93,7 +93,7 @@ struct PlannerStructureTests {
     }
 
     @Test("If few prefetches are wasted, the threshold is 0.3 % times the square of wasted per used")
-    func thresholdOfWaste() {
+    func thresholdFollowsTheWastedPrefetches() {
         var threshold = PrefetchThreshold(minimum: 0.001, maximum: 0.2)
         threshold.note(best: 0.5)
         #expect(abs(threshold.current - 0.147) < 1e-6, "the prior: seven wasted for each used")
@@ -105,8 +105,8 @@ struct PlannerStructureTests {
         #expect(threshold.current == 0.001)
     }
 
-    @Test("Bins count predicted and observed requests; selected candidates have a ratio of their own")
-    func calibration() {
+    @Test("Bins count predicted and observed requests; selected candidates have another ratio")
+    func calibrationBinsCountPredictedAndObserved() {
         var calibration = Calibration()
         // Logits of 0 and −4 are 50 % and 1.8 %.
         for _ in 0..<3 { calibration.note(logit: 0, isPositive: true) }
@@ -124,7 +124,7 @@ struct PlannerStructureTests {
     }
 
     @Test("Sampled negative candidates count for all of them")
-    func weighted() {
+    func sampledNegativesCountForAll() {
         var calibration = Calibration()
         // A hundred candidates with a probability of 10 %. A fifth of the ninety negative ones are counted.
         for index in 0..<28 { calibration.note(logit: -2.197_2, share: 0.2, isPositive: index < 10) }
@@ -133,7 +133,7 @@ struct PlannerStructureTests {
     }
 
     @Test("Probabilities that are too high are corrected")
-    func recalibration() {
+    func excessiveProbabilitiesAreCorrected() {
         var calibration = Calibration()
         var generator = SplitMix64(seed: 2)
         for _ in 0..<40_000 { calibration.note(logit: -1.5, isPositive: generator.next(below: 50) == 0) }

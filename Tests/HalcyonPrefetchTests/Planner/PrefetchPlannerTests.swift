@@ -22,7 +22,7 @@ struct PrefetchPlannerTests {
     @Test(
         "A certain successor is proposed first; a random one is not fetched if that needs an eviction"
     )
-    func follows() throws {
+    func certainSuccessorIsProposedFirst() throws {
         let planner = PrefetchPlanner()
         var (right, all, afterSecond) = (0, 0, 0)
         for (index, object) in Self.pairs(24_000).enumerated() {
@@ -45,7 +45,7 @@ struct PrefetchPlannerTests {
     }
 
     @Test("Predicted probabilities agree with the observed requests")
-    func calibrated() {
+    func predictedProbabilitiesAgreeWithRequests() {
         let planner = PrefetchPlanner()
         for (index, object) in Self.pairs(40_000).enumerated() {
             planner.note(access(object, index), isHit: false)
@@ -66,8 +66,8 @@ struct PrefetchPlannerTests {
         #expect(bins.contains { $0.count > 300 && $0.from >= 0.6 })
     }
 
-    @Test("A new user's category brings its popular objects")
-    func categories() {
+    @Test("A new user gets the popular objects of the requested category")
+    func newUserGetsThePopularObjectsOfTheCategory() {
         let planner = PrefetchPlanner()
         planner.define(categorySet: 1, members: [1])
         planner.define(categorySet: 2, members: [2])
@@ -98,8 +98,8 @@ struct PrefetchPlannerTests {
             plans == 2_495 && empty < 25 && foreign < 25, "\(empty) plans are empty, \(foreign) name another category")
     }
 
-    @Test("A fetch that costs more than it gains is not made: large objects, evicted entries that return")
-    func prices() {
+    @Test("A prefetch that costs more than it gains is not made")
+    func prefetchThatCostsMoreThanItGainsIsNotMade() {
         func fetches(
             _ parameters: PlannerParameters, room: Int, capacity: Int = .max, size: Int = 1, regret: Bool = false,
             isHit: Bool = false
@@ -134,7 +134,7 @@ struct PrefetchPlannerTests {
     }
 
     @Test("An unused prefetch is likely only while it is the successor of the last object")
-    func reconsidered() {
+    func unusedPrefetchIsLikelyOnlyAsTheNextSuccessor() {
         let planner = PrefetchPlanner()
         var generator = SplitMix64(seed: 2)
         // By whether it is the successor of the last object.
@@ -159,10 +159,10 @@ struct PrefetchPlannerTests {
     }
 
     @Test(
-        "An announced object is fetched before its first request, however popular others are",
+        "An announced object is fetched before its first request, beside more popular objects",
         arguments: [true, false]
     )
-    func announced(hasCategories: Bool) {
+    func announcedObjectIsFetchedBeforeItsFirstRequest(hasCategories: Bool) {
         let planner = PrefetchPlanner()
         planner.define(categorySet: 1, members: [1])
         let set: CategorySetID = hasCategories ? 1 : 0
@@ -190,8 +190,8 @@ struct PrefetchPlannerTests {
     }
 
     @Test(
-        "An object that is requested before a fetch completes is not worth one", arguments: [0, 5_000_000] as [Int64])
-    func latency(fetchLatency: Int64) {
+        "An object that is requested before a fetch completes is not fetched", arguments: [0, 5_000_000] as [Int64])
+    func objectRequestedBeforeTheFetchEndsIsNotFetched(fetchLatency: Int64) {
         // One second apart, always in the same order: the next object is predicted, and is requested within a second.
         let planner = PrefetchPlanner(context: PrefetchContext(fetchLatency: fetchLatency))
         var (plans, soon) = (0, 0)
@@ -202,14 +202,14 @@ struct PrefetchPlannerTests {
             planner.plan(after: access, outlook: PrefetchOutlook(limit: 2, room: .max) { _ in false }, into: &plan)
             if index < 4_000 { continue }
             plans += 1
-            // Those that are requested within the time of a fetch.
+            // Objects that are requested within the time of a fetch.
             if plan.proposals.contains(where: { ($0.object + 40 - access.object) % 40 < 5 }) { soon += 1 }
         }
         if fetchLatency == 0 { #expect(soon == plans) } else { #expect(soon * 20 < plans, "\(soon) of \(plans)") }
     }
 
-    @Test("A planner's file restores its network; a foreign, damaged or newer one throws")
-    func file() throws {
+    @Test("A planner's file restores its network; a foreign, damaged, older or newer one throws")
+    func fileRestoresTheNetworkAndOtherFilesThrow() throws {
         let planner = PrefetchPlanner()
         #expect(planner.snapshot(producer: "1") == nil)
         for (index, object) in Self.pairs(12_000).enumerated() {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Session continuation", .timeLimit(.minutes(20)))
 struct SessionContinuationTests {
     @Test("Pauses have classes of a quarter of an octave, and a first request its own")
-    func kinds() {
+    func pausesHaveClassesOfAQuarterOctave() {
         var rates = SessionContinuation()
         #expect(rates.probability(after: 30) == 0.5)
         for _ in 0..<98 { rates.note(30) }
@@ -23,7 +23,7 @@ struct SessionContinuationTests {
     }
 
     @Test("Old counts decay, and no probability exceeds 1")
-    func forgets() {
+    func oldCountsDecayAndProbabilitiesStayBelowOne() {
         var rates = SessionContinuation()
         for _ in 0..<20_000 { rates.note(60) }
         for _ in 0..<40_000 {

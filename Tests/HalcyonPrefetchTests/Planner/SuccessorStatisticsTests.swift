@@ -6,9 +6,9 @@ import Testing
 @Suite("Successor statistics", .timeLimit(.minutes(20)))
 struct SuccessorStatisticsTests {
     @Test(
-        "Pairs are counted, whole at once and half with one request between, ever and with a half-life of 2,000 requests"
+        "Pairs count whole at distance one and half at two, ever and with a half-life"
     )
-    func counts() throws {
+    func pairsCountFullyAtOnceAndHalfAtDistanceTwo() throws {
         var successors = SuccessorStatistics()
         successors.note(5, after: 3, distance: 1, now: 10)
         successors.note(5, after: 3, distance: 2, now: 2_010)
@@ -27,7 +27,7 @@ struct SuccessorStatisticsTests {
     }
 
     @Test("The bias is labels minus probabilities, over information plus 4; only for counted pairs")
-    func bias() throws {
+    func biasIsTheResidualOverTheInformation() throws {
         var successors = SuccessorStatistics()
         successors.note(5, after: 3, probability: 0.5, isPositive: true)
         #expect(successors.pairs.value(3, 5) == nil)
@@ -41,8 +41,8 @@ struct SuccessorStatisticsTests {
     }
 
     @Test(
-        "At two fifths observed and one predicted the bias approaches the difference of the logits")
-    func settledBias() throws {
+        "At 40 % observed and 20 % predicted the bias approaches the difference of the logits")
+    func biasApproachesTheDifferenceOfLogits() throws {
         var successors = SuccessorStatistics()
         successors.note(5, after: 3, distance: 1, now: 10)
         var sum: Float = 0
@@ -55,7 +55,7 @@ struct SuccessorStatisticsTests {
     }
 
     @Test("A candidate's logit is the network's plus the bias of the pair with the user's last object")
-    func biasOfCandidates() {
+    func logitIsTheNetworksPlusTheBias() {
         var state = PlannerState(PlannerParameters(), PrefetchContext())
         var generator = SplitMix64(seed: 5)
         var object: UInt32 = 0
@@ -84,7 +84,7 @@ struct SuccessorStatisticsTests {
     }
 
     @Test("Counts are halved before a Float no longer counts single successors, and keep their ratios")
-    func halving() throws {
+    func halvedCountsKeepTheirRatios() throws {
         var small = SuccessorStatistics()
         var large = SuccessorStatistics()
         small.mostFollowed = 64

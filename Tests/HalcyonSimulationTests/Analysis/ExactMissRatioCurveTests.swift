@@ -22,8 +22,8 @@ struct ExactMissRatioCurveTests {
         return misses
     }
 
-    @Test("the misses of a simulation at every capacity", arguments: [1, 2, 3])
-    func everyCapacity(seed: UInt64) throws {
+    @Test("The curve has the misses of a simulation at every capacity", arguments: [1, 2, 3])
+    func curveEqualsASimulationAtEveryCapacity(seed: UInt64) throws {
         let trace = try ScanModel(requests: 3_000, objects: 30, scanShare: 0.1, scanLength: 10).generate(seed: seed)
         let curve = MissRatioCurve.exact(of: trace)
         for capacity in [1, 2, 3, 5, 8, 13, 21, 29, 30, 31, 40, 60, 100, trace.objectCount] {
@@ -31,8 +31,8 @@ struct ExactMissRatioCurveTests {
         }
     }
 
-    @Test("a sequence worked by hand")
-    func byHand() {
+    @Test("The curve has the misses of a sequence worked by hand")
+    func curveMatchesASequenceByHand() {
         // Distances of a b c a a b d c: -, -, -, 3, 1, 3, -, 4.
         let curve = MissRatioCurve.exact(of: TinyTraces.unit([0, 1, 2, 0, 0, 1, 3, 2]))
         #expect((0...5).map { curve.misses(atCapacity: UInt64($0)) } == [8, 7, 7, 5, 4, 4])
@@ -41,8 +41,8 @@ struct ExactMissRatioCurveTests {
         #expect(curve.samplingRate == 1)
     }
 
-    @Test("in bytes of equal sizes, the curve in objects")
-    func equalSizes() throws {
+    @Test("With equal sizes the curve in bytes is the curve in objects")
+    func byteCurveOfEqualSizesIsTheObjectCurve() throws {
         let objects = try ZipfModel(requests: 3_000, objects: 60, alpha: 0.7).generate(seed: 1)
         let sized = TinyTraces.sized(objects.entries, sizes: Array(repeating: 16, count: objects.objectCount))
         let bytes = MissRatioCurve.exact(of: sized)
@@ -54,14 +54,14 @@ struct ExactMissRatioCurveTests {
         }
     }
 
-    @Test("no requests, and none repeated")
-    func nothing() {
+    @Test("The curve of no requests is empty; without repeated requests all miss")
+    func curveWithoutRepeatedRequestsHasNoHits() {
         #expect(ExactMissRatioCurve(unit: .objects).curve().points.isEmpty)
         #expect(MissRatioCurve.exact(of: TinyTraces.unit([0, 1, 2])).missRatio(atCapacity: 100) == 1)
     }
 
-    @Test("thinned, it keeps its ends and its values")
-    func thinned() throws {
+    @Test("A thinned curve keeps its ends and values of the whole curve")
+    func thinnedCurveKeepsItsEndsAndValues() throws {
         let trace = try ZipfModel(requests: 5_000, objects: 500, alpha: 0.8).generate(seed: 1)
         let curve = MissRatioCurve.exact(of: trace)
         let thin = curve.thinned(to: 20)
@@ -71,9 +71,9 @@ struct ExactMissRatioCurveTests {
         #expect(thin.points.allSatisfy { curve.points.contains($0) })
     }
 
-    /// Inclusion holds in objects, so these must be the very counts of the peer's LRU.
-    @Test("the peer's misses, with every object counting 1")
-    func peerObjects() throws {
+    /// Inclusion holds in objects, so that these are exactly the counts of the peer's LRU.
+    @Test("With uniform sizes the curve has the misses of libCacheSim's LRU")
+    func objectCurveEqualsThePeersMisses() throws {
         let table = try PeerTable.shared.get()
         for (name, traces) in table.traces {
             let curve = MissRatioCurve.exact(of: traces.objects)
@@ -84,9 +84,9 @@ struct ExactMissRatioCurveTests {
         }
     }
 
-    /// The byte curve is an approximation of a real cache; this states how good it is on real sizes.
-    @Test("near the peer's miss ratio in bytes")
-    func peerBytes() throws {
+    /// The byte curve is an approximation of a real cache; this test states its error on real sizes.
+    @Test("The byte curve is within 0.01 of the miss ratio of libCacheSim's LRU")
+    func byteCurveIsNearThePeersMissRatio() throws {
         let table = try PeerTable.shared.get()
         for (name, traces) in table.traces where traces.bytes.sizeUnit == .bytes {
             let curve = MissRatioCurve.exact(of: traces.bytes)

@@ -12,8 +12,8 @@ struct SampledMissRatioCurveTests {
         try ZipfModel(requests: 60_000, objects: 10_000, alpha: 0.8).generate(seed: 3, names: false)
     }
 
-    @Test("a sample of everything is exact")
-    func everything() throws {
+    @Test("A sample of all objects is exact")
+    func sampleOfEverythingIsExact() throws {
         let trace = try ZipfModel(requests: 8_000, objects: 900, alpha: 0.8).generate(seed: 3)
         let exact = MissRatioCurve.exact(of: trace)
         let sampled = MissRatioCurve.sampled(of: trace, rate: 1)
@@ -23,8 +23,8 @@ struct SampledMissRatioCurveTests {
         }
     }
 
-    @Test("the truth lies within three stated errors", arguments: [1, 2, 3])
-    func withinTheStatedError(seed: UInt64) throws {
+    @Test("The exact curve is within three standard errors of the sampled one", arguments: [1, 2, 3])
+    func exactCurveIsWithinThreeStandardErrors(seed: UInt64) throws {
         let trace = try trace()
         let exact = MissRatioCurve.exact(of: trace)
         let sampled = MissRatioCurve.sampled(of: trace, rate: 0.1, seed: seed)
@@ -34,13 +34,13 @@ struct SampledMissRatioCurveTests {
             let error = try #require(point.standardError)
             #expect(abs(point.missRatio - exact.missRatio(atCapacity: capacity)) <= 3 * error)
         }
-        // At the larger capacities the estimate is useful, not only honest.
+        // At the larger capacities the estimate is also precise.
         let error = try #require(sampled.point(atCapacity: 5_000)?.standardError)
         #expect(error < 0.025)
     }
 
-    @Test("a bounded sample stays bounded and near the truth")
-    func bounded() throws {
+    @Test("A bounded sample stays bounded and within three standard errors")
+    func boundedSampleStaysBoundedAndAccurate() throws {
         let trace = try trace()
         let exact = MissRatioCurve.exact(of: trace)
         var maker = SampledMissRatioCurve(unit: .objects, rate: 1, maximumObjects: 512, seed: 1)
@@ -49,7 +49,7 @@ struct SampledMissRatioCurveTests {
             #expect(maker.sampleSize <= 512)
         }
         let sampled = maker.curve()
-        // 512 of some 9,900 objects, less what the last cut took.
+        // 512 of some 9,900 objects, minus those that the last cut removed.
         #expect((0.04...0.06).contains(sampled.samplingRate))
         for capacity in capacities {
             let point = try #require(sampled.point(atCapacity: capacity))
@@ -58,8 +58,8 @@ struct SampledMissRatioCurveTests {
         }
     }
 
-    @Test("in bytes, near the exact byte curve")
-    func bytes() throws {
+    @Test("The sampled byte curve is within three standard errors of the exact one")
+    func sampledByteCurveIsNearTheExactOne() throws {
         var model = BrowsingModel.feed
         model.requests = 40_000
         let trace = try model.generate(seed: 1, names: false)
@@ -73,8 +73,8 @@ struct SampledMissRatioCurveTests {
         }
     }
 
-    @Test("no ratio is beyond its bounds, none of exactly 1 has an error, and no capacity is beyond the trace")
-    func keepsToBounds() throws {
+    @Test("Ratios, errors and capacities of a sampled curve stay within their bounds")
+    func ratiosErrorsAndCapacitiesStayWithinTheirBounds() throws {
         for (model, rate) in [
             (ZipfModel(requests: 5_000, objects: 1_000, alpha: 1.1), 0.02),
             (ZipfModel(requests: 5_000, objects: 4_000, alpha: 0.3), 0.05),
@@ -101,8 +101,8 @@ struct SampledMissRatioCurveTests {
         }
     }
 
-    @Test("in bytes, the curve ends at the bytes of all objects, at which only first requests miss")
-    func endsInBytes() throws {
+    @Test("The byte curve ends at the size of all objects, where only first requests miss")
+    func byteCurveEndsAtTheSizeOfAllObjects() throws {
         let entries = TinyTraces.scrambled(count: 4_000, objects: 900).entries
         let objects = UInt64(Set(entries).count)
         let trace = TinyTraces.sized(entries, sizes: (0..<objects).map { $0 * 37 % 500 + 1 })
@@ -112,8 +112,8 @@ struct SampledMissRatioCurveTests {
         #expect(last.missRatio == Double(trace.objectCount) / 4_000)
     }
 
-    @Test("a truncated normal distribution: far inside nothing changes, beyond a bound the error shrinks")
-    func boundedEstimate() {
+    @Test("A bounded estimate is the mean and deviation of a truncated normal distribution")
+    func boundedEstimateIsATruncatedNormalMean() {
         let inside = BoundedEstimate(0.5, 0.01, in: 0...1)
         #expect(abs(inside.value - 0.5) < 1e-12 && abs(inside.standardError - 0.01) < 1e-9)
         // Half a normal distribution: its mean is 1 - s·√(2/π), its deviation s·√(1 - 2/π).
@@ -128,8 +128,8 @@ struct SampledMissRatioCurveTests {
         #expect(BoundedEstimate(1.2, 0, in: 0...1).standardError == 0)
     }
 
-    @Test("the same seed gives the same curve, and ratios never rise")
-    func repeatable() throws {
+    @Test("The same seed gives the same curve, and ratios never rise")
+    func sameSeedGivesTheSameFallingCurve() throws {
         let trace = try trace()
         let first = MissRatioCurve.sampled(of: trace, rate: 0.05, maximumObjects: 300, seed: 4)
         #expect(first == MissRatioCurve.sampled(of: trace, rate: 0.05, maximumObjects: 300, seed: 4))

@@ -6,8 +6,8 @@ import Testing
 /// Stack distances beside a list that is searched and shifted at every access.
 @Suite("Stack distances", .timeLimit(.minutes(20)))
 struct StackDistanceTests {
-    @Test("in objects, through many compactions and removals")
-    func objects() {
+    @Test("Distances in objects equal those of a list through compactions and removals")
+    func objectDistancesEqualAListThroughCompactions() {
         var random = SeededGenerator(seed: 1)
         var stack = ObjectStackDistances(slotCount: 64)
         var list: [UInt32] = []
@@ -26,8 +26,8 @@ struct StackDistanceTests {
         }
     }
 
-    @Test("in bytes, with sizes that change, through many compactions and removals")
-    func bytes() {
+    @Test("Distances in bytes equal those of a list, also with changing sizes")
+    func byteDistancesEqualAListWithChangingSizes() {
         var random = SeededGenerator(seed: 2)
         var stack = ByteStackDistances(slotCount: 16)
         var list: [(entry: UInt32, size: UInt64)] = []
@@ -48,8 +48,8 @@ struct StackDistanceTests {
         }
     }
 
-    @Test("prefix sums")
-    func prefixSums() {
+    @Test("Prefix sums follow added and subtracted values")
+    func prefixSumsFollowChangedValues() {
         var values: [UInt32] = [3, 0, 7, 1, 9, 2, 5]
         var tree = FenwickTree(values)
         tree.add(4, at: 2)
@@ -59,8 +59,8 @@ struct StackDistanceTests {
         for index in 0...values.count { #expect(tree.sum(before: index) == values[..<index].reduce(0, +)) }
     }
 
-    @Test("buckets hold what they say and are narrow")
-    func buckets() {
+    @Test("A bucket contains its values and is at most 1/512 wide")
+    func bucketsContainTheirValuesAndAreNarrow() {
         for value: UInt64 in [0, 1, 511, 512, 1_023, 1_024, 1_025, 70_001, 1 << 40, (1 << 62) + 12_345] {
             let bucket = LogLinearHistogram.bucket(of: value)
             let upper = LogLinearHistogram.upperBound(of: bucket)

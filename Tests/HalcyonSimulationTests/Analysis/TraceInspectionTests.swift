@@ -22,8 +22,8 @@ struct TraceInspectionTests {
             categorySets: sets, categoryCount: 2, userCount: 2, sizeUnit: .bytes, names: names)
     }
 
-    @Test("figures worked by hand")
-    func byHand() throws {
+    @Test("The inspection has the figures worked by hand")
+    func inspectionMatchesFiguresByHand() throws {
         let inspection = TraceInspection(of: small())
         #expect(inspection.requests == 6)
         #expect(inspection.objects == 3)
@@ -56,8 +56,8 @@ struct TraceInspectionTests {
         #expect(users.immediateRepeats == 0.4)
     }
 
-    @Test("chance counts pairs of sets that share a category")
-    func chanceOfSets() throws {
+    @Test("Chance counts pairs of sets that share a category")
+    func chanceCountsPairsThatShareACategory() throws {
         var sets = CategorySets()
         let comedy = sets.number(of: [0])
         let both = sets.number(of: [0, 1])
@@ -72,8 +72,8 @@ struct TraceInspectionTests {
         #expect(mix.persistence?.sameAsPrevious == 1)
     }
 
-    @Test("an empty trace, and one without users and categories")
-    func nothing() {
+    @Test("An empty trace, or one without users and categories, has no figures of them")
+    func emptyTraceHasNoFiguresOfUsersAndCategories() {
         let empty = TraceInspection(of: Trace(entries: [], times: TimeColumn(count: 0), objectSizes: []))
         #expect(empty.requests == 0 && empty.timeSpan == nil && empty.popularity == nil)
         #expect(empty.reuse.percentiles == nil && empty.categories == nil && empty.users == nil)
@@ -81,24 +81,24 @@ struct TraceInspectionTests {
         #expect(TraceInspection(of: TinyTraces.unit([0, 1, 0])).users == nil)
     }
 
-    @Test("the slope of Zipf's law", arguments: [0.6, 0.8, 1, 1.2])
-    func slope(alpha: Double) throws {
+    @Test("The popularity slope of a Zipf trace is within 0.03 of its exponent", arguments: [0.6, 0.8, 1, 1.2])
+    func slopeOfAZipfTraceIsItsAlpha(alpha: Double) throws {
         let trace = try ZipfModel(requests: 200_000, objects: 2_000, alpha: alpha).generate(seed: 1, names: false)
         let slope = try #require(TraceInspection(of: trace).popularity)
         #expect(abs(slope.alpha - alpha) < 0.03)
         #expect(slope.rSquared > 0.99)
     }
 
-    @Test("the slope of a power law without noise, and of equal counts")
-    func exactSlope() throws {
+    @Test("The slope of a power law without noise is exact, that of equal counts 0")
+    func slopeOfAPowerLawIsExact() throws {
         let counts = (1...200).map { Int((1e9 / Double($0)).rounded()) }
         #expect(abs(try #require(PopularitySlope(counts: counts)).alpha - 1) < 1e-6)
         #expect(try #require(PopularitySlope(counts: [9, 9, 9, 9])).alpha == 0)
         #expect(PopularitySlope(counts: [9, 9, 4, 4]) == nil)
     }
 
-    @Test("the text names what the trace has")
-    func text() {
+    @Test("The text contains the shares, repeats and time span of the trace")
+    func textContainsTheFiguresOfTheTrace() {
         let text = TraceInspection(of: small()).text
         #expect(text.contains("x 83.33 %, y 16.67 %"))
         #expect(text.contains("66.67 % against 72.22 % by chance (0.00 % where the object is another)"))
@@ -106,16 +106,16 @@ struct TraceInspectionTests {
         #expect(text.contains("50.000 seconds"))
     }
 
-    @Test("it survives JSON")
-    func codable() throws {
+    @Test("An inspection is equal after encoding to JSON and decoding")
+    func inspectionIsEqualAfterJSON() throws {
         let inspection = TraceInspection(of: small())
         let data = try JSONEncoder().encode(inspection)
         #expect(try JSONDecoder().decode(TraceInspection.self, from: data) == inspection)
     }
 
-    /// Counted beside this by a script of a few lines over sets of pairs; in tenths of a per cent.
-    @Test("the known shares of real traces")
-    func realTraces() throws {
+    /// Counted independently by a short script over sets of pairs, in tenths of a per cent.
+    @Test("Re-access ratios of real traces are those counted by an independent script")
+    func sharesOfRealTracesAreThoseKnown() throws {
         guard let folder = HalcyonTestSupport.realTraces(for: "the shares of real traces") else { return }
         func inspect(_ name: String) throws -> TraceInspection {
             TraceInspection(of: try Trace.load(folder.appendingPathComponent("categories/\(name).csv.gz").path))

@@ -32,7 +32,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
     ///
     /// - Parameters:
     ///   - level: the instruction set of the kernels; `nil` for the one in force.
-    ///   - hostControl: the floating-point environment of the thread that asks the caches.
+    ///   - hostControl: the floating-point environment of the calling thread.
     func line(level: String?, hostControl: UInt64? = nil) throws -> String {
         let trace = try trace
         var parameters = LearnedParameters()
@@ -67,7 +67,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
         var decisions = BitDigest()
         var weights = BitDigest()
 
-        /// Takes in all that happened to a policy.
+        /// Adds all events of a policy.
         mutating func add(_ record: PolicyRecord) {
             for event in record.events {
                 switch event {

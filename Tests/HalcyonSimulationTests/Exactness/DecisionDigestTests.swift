@@ -5,16 +5,16 @@ import Testing
 
 @testable import HalcyonLearning
 
-/// Every decision of the learner and of the planner: hits, refusals, victims, fetches, and the weights every 1,000 requests, to
-/// the bit.
+/// Every decision of the learner and of the planner: hits, refusals, victims, fetches, and the weights every 1,000
+/// requests, to the bit.
 @Suite("Decisions are the same on every processor", .timeLimit(.minutes(20)))
 struct DecisionDigestTests {
     static let table = packageFolder.appending(path: "Tests/HalcyonSimulationTests/Exactness/decisions.txt")
 
     @Test(
-        "Each instruction set of the kernels decides as the committed table says", arguments: DecisionCase.allCases,
+        "Each instruction set of the kernels decides as in the committed table", arguments: DecisionCase.allCases,
         PortableKernels.availableLevels)
-    func levels(_ decisions: DecisionCase, level: String) throws {
+    func everyInstructionSetDecidesAsTheTable(_ decisions: DecisionCase, level: String) throws {
         let (found, expected) = (try decisions.line(level: level), try expected(decisions))
         #expect(
             found == expected,
@@ -23,9 +23,9 @@ struct DecisionDigestTests {
     }
 
     @Test(
-        "A rounding mode and flush-to-zero of the host change no decision, and are in force again afterwards",
+        "A rounding mode and flush-to-zero of the host change no decision and are restored",
         arguments: DecisionCase.allCases)
-    func hostEnvironment(_ decisions: DecisionCase) throws {
+    func hostFloatingPointModeChangesNoDecision(_ decisions: DecisionCase) throws {
         let expected = try expected(decisions)
         for control in Self.hostEnvironments {
             let found = try decisions.line(level: nil, hostControl: control)
@@ -33,8 +33,8 @@ struct DecisionDigestTests {
         }
     }
 
-    @Test("The table has a line for each case, and was made by this result version")
-    func wholeTable() throws {
+    @Test("The table has a line for each case and the present result version")
+    func tableHasEveryCaseAndTheResultVersion() throws {
         let lines = try String(contentsOf: Self.table, encoding: .utf8).split(separator: "\n").map(String.init)
         #expect(lines.first == "result version \(Halcyon.resultVersion)")
         #expect(lines.dropFirst().map { String($0.prefix { $0 != " " }) } == DecisionCase.allCases.map(\.rawValue))

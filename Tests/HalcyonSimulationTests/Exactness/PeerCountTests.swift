@@ -4,10 +4,10 @@ import HalcyonSimulation
 import HalcyonLearning
 import Testing
 
-/// Miss for miss what libCacheSim 0.3.5 counted, on all its traces, at all its capacities, with sizes and without.
+/// The misses of libCacheSim 0.3.5, on all its traces, at all its capacities, with sizes and without.
 ///
-/// Where that release departs from a policy's paper we follow the paper by default, and the release's behaviour is a
-/// parameter: the table says which. The two cells that even so differ, and why, are in ``LIRS``'s documentation.
+/// Where that release differs from a policy's paper we follow the paper by default; a parameter selects the release's
+/// rules. The documentation of ``LIRS`` explains the two cells that still differ.
 @Suite("Exact counts beside libCacheSim", .timeLimit(.minutes(20)))
 struct PeerCountTests {
     /// Our policy, and the peer's name for it.
@@ -23,8 +23,8 @@ struct PeerCountTests {
         ("lirs(rules=libcachesim)", "web12", 137, 61_449), ("lirs(rules=libcachesim)", "lirs-sprite", 70, 106_940),
     ]
 
-    @Test("the very miss counts", arguments: policies)
-    func exact(ours: String, theirs: String) async throws {
+    @Test("Misses equal those of libCacheSim 0.3.5 in every cell but two known ones", arguments: policies)
+    func missCountsEqualLibCacheSim(ours: String, theirs: String) async throws {
         let table = try PeerTable.shared.get()
         let rows = table.rows.filter { $0.policy == theirs }
         let policy = try PolicyCatalogue.standard.policy(ours)

@@ -13,7 +13,7 @@ struct PeerTable {
         let misses: Int
     }
 
-    /// A table that does not read as one: traces without the peers' counts beside them fail a test, they do not pass it.
+    /// A table that cannot be parsed: traces without the peers' counts fail a test.
     struct Unreadable: Error {
         let line: String
     }

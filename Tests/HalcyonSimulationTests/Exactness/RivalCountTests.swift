@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-/// Misses on the bundled traces, miss for miss those of the authors' code.
+/// Misses on the bundled traces, equal to those of the authors' code.
 ///
 /// - S4-FIFO: libCacheSim's `S4FIFO.c` at commit 06961b4, compiled with the rest of libCacheSim at commit aa0fc40.
 /// - Clock2Q+ and admission: libCacheSim 0.3.5 (`Clock2QPlus`, `SizeAdmissioner`, `BloomFilterAdmissioner`).
@@ -39,8 +39,8 @@ struct RivalCountTests {
         ("clock2q-plus(refuse=as-large,window=0)", [102_111, 77_459, 67_345], [96_100, 75_005, 67_301]),
     ]
 
-    @Test("Misses with uniform sizes", arguments: uniform.indices)
-    func uniformSizes(index: Int) throws {
+    @Test("Misses with uniform sizes equal those of the authors' code", arguments: uniform.indices)
+    func missesWithUniformSizesEqualTheAuthorsCode(index: Int) throws {
         let row = Self.uniform[index]
         let shop = try misses(row.policy, Self.shop.get(), [40, 360, 720])
         let feed = try misses(row.policy, Self.feedOfUnits.get(), [40, 360, 720])
@@ -53,25 +53,26 @@ struct RivalCountTests {
         ("s4-fifo(refuse=as-large,small=0.3,ghost=2,skip=0.25,threshold=1,returns=1)", [97_679, 77_103]),
     ]
 
-    @Test("Misses with variable sizes", arguments: sized.indices)
-    func variableSizes(index: Int) throws {
+    @Test("Misses with variable sizes equal those of the authors' code", arguments: sized.indices)
+    func missesWithVariableSizesEqualTheAuthorsCode(index: Int) throws {
         let row = Self.sized[index]
         #expect(try misses(row.policy, Self.feed.get(), [3_000_000, 30_000_000]) == row.misses, "\(row.policy)")
     }
 
     @Test(
-        "Misses behind size admission",
+        "Misses behind size admission equal those of libCacheSim",
         arguments: [("lru", 86_269), ("s3-fifo", 85_868), ("gdsf", 84_903)])
-    func sizeAdmission(policy: String, expected: Int) throws {
+    func missesBehindSizeAdmissionEqualLibCacheSim(policy: String, expected: Int) throws {
         let found = try misses("\(policy)(admit=size,admit-below=60000)", Self.feed.get(), [30_000_000])
         #expect(found == [expected])
     }
 
-    /// The first 3,000 requests: no filter is full, so that libCacheSim, which forgets nothing, decides alike.
+    /// The first 3,000 requests: no filter is full, so that libCacheSim, which forgets no object, makes the same
+    /// decisions.
     @Test(
-        "Misses behind Bloom admission",
+        "Misses behind Bloom admission equal those of libCacheSim",
         arguments: [("lru", 360, 2_029), ("lru", 100, 2_167), ("s3-fifo", 100, 2_171), ("arc", 100, 2_176)])
-    func bloomAdmission(policy: String, capacity: Int, expected: Int) throws {
+    func missesBehindBloomAdmissionEqualLibCacheSim(policy: String, capacity: Int, expected: Int) throws {
         let cache = try PolicyCatalogue.classical.policy("\(policy)(admit=bloom)")
             .makeCache(PolicyContext(capacity: capacity))
         var misses = 0
@@ -83,12 +84,12 @@ struct RivalCountTests {
 
     /// The last c of a run, which depends on the requests and the capacity alone.
     @Test(
-        "The c that AdaptSize chooses",
+        "AdaptSize chooses the c of the authors' code",
         arguments: [
             (300_000_000, 30_000, 52_011.307156240), (300_000_000, 10_000, 66_227.423501863),
             (1_000_000_000, 20_000, 81_124.124700746), (30_000_000, 30_000, 32_768),
         ])
-    func adaptSize(capacity: Int, interval: Int, expected: Double) throws {
+    func adaptSizeChoosesTheAuthorsC(capacity: Int, interval: Int, expected: Double) throws {
         let policy = try PolicyCatalogue.standard.policy("lru(admit=adaptsize,admit-interval=\(interval))")
         let result = try ReplayJob(policy: policy, capacity: .number(capacity)).run(over: ReplayInput(Self.feed.get()))
         let scale = try #require(result.metrics["admission_scale"])

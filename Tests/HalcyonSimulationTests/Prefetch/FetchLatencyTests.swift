@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("How long a fetch takes", .timeLimit(.minutes(20)))
+@Suite("Latency of fetches", .timeLimit(.minutes(20)))
 struct FetchLatencyTests {
     private func trace(_ entries: [UInt32], at seconds: [Double], sizes: [UInt64]? = nil) -> Trace {
         var names = TraceNames()
@@ -32,8 +32,8 @@ struct FetchLatencyTests {
         ).run(over: ReplayInput(trace))
     }
 
-    @Test("By default 150 ms and the size over 5 MB a second: worked by hand")
-    func standard() throws {
+    @Test("By default a fetch takes 150 ms and the size over 5 MB a second")
+    func defaultLatencyIs150MillisecondsPlusTransfer() throws {
         // After 0, 1 is fetched: 5 MB take 1.15 s.
         for (second, isHit) in [(1.14, false), (1.15, true)] {
             let result = try run(trace([0, 1], at: [0, second], sizes: [1_000, 5_000_000, 1]), nil)
@@ -48,8 +48,8 @@ struct FetchLatencyTests {
         }
     }
 
-    @Test("A request waits not at all for a hit, a fetch for a miss, the rest of it if it joins: worked by hand")
-    func waits() throws {
+    @Test("A hit waits 0, a miss a whole fetch, a joining request the rest of one")
+    func waitsAreZeroForHitsAndTheRestForJoiningRequests() throws {
         // 0 misses and fetches 1, which a request joins after 0.3 of 1 s and hits later; 5 fetches 6, which arrives in time.
         let result = try run(trace([0, 1, 1, 5, 6], at: [0, 0.3, 4, 8, 12]), .fixed(1_000_000))
         let prefetch = try #require(result.prefetch)
@@ -67,8 +67,8 @@ struct FetchLatencyTests {
         #expect(sized.meanLatency == sized.meanLatencyWithout)
     }
 
-    @Test("The 99th percentile of waits is one of them, at most 0.05 % too high: against a sorted list")
-    func percentile() {
+    @Test("The 99th percentile of waits is at most 0.05 % above that of a sorted list")
+    func percentileIsAtMost005PercentTooHigh() {
         var generator = SeededGenerator(seed: 5)
         for count in [1, 2, 99, 100, 101, 5_000] {
             var (counts, waits) = (WaitCounts(), [Int64]())
@@ -85,16 +85,16 @@ struct FetchLatencyTests {
         #expect(WaitCounts().mean == 0 && WaitCounts().p99 == 0)
     }
 
-    @Test("A small object that was started later arrives before a large one")
-    func order() throws {
-        // 1, of 50 MB, is asked for at 0 and takes 10.15 s; 3, of 1 kB, at 1 second.
+    @Test("A small object that was fetched later arrives before a large one")
+    func smallLaterFetchArrivesBeforeALargeOne() throws {
+        // The fetch of 1, of 50 MB, starts at 0 and takes 10.15 s; that of 3, of 1 kB, starts at 1 second.
         let sizes: [UInt64] = [1_000, 50_000_000, 1_000, 1_000, 1_000]
         let result = try run(trace([0, 2, 3, 1], at: [0, 1, 2, 9], sizes: sizes), nil)
         #expect(result.hits == 1 && result.prefetch?.used == 1 && result.prefetch?.late == 1)
     }
 
-    @Test("Where times are whole seconds, half a second is a second; what is requested at one time is not served")
-    func resolution() throws {
+    @Test("With times in whole seconds half a second is a second; a request at the same time misses")
+    func halfASecondRoundsUpWithWholeSeconds() throws {
         let ordered = trace([0, 1, 2, 3, 4, 5, 6], at: [0, 0, 0, 1, 1, 2, 3])
         let half = try run(ordered, .fixed(500_000))
         #expect(half.hits == (try run(ordered, .fixed(1_000_000))).hits)
@@ -104,8 +104,8 @@ struct FetchLatencyTests {
         #expect(ideal.hits == 6 && ideal.prefetch?.latency == "ideal (zero latency)")
     }
 
-    @Test("One model for tiers and prefetching, unless a latency is set")
-    func tiers() throws {
+    @Test("Tiers and prefetching share one latency model, unless a latency is set")
+    func tiersAndPrefetchingShareOneLatencyModel() throws {
         var tiers = TierOptions(memory: .number(1_000_000), disk: .number(100_000_000))
         tiers.latency = try LatencyModel(parsing: "network=2000,bandwidth=1MB")
         let requests = trace([0, 1], at: [0, 1], sizes: [1_000, 1_000, 1])
@@ -115,8 +115,8 @@ struct FetchLatencyTests {
         #expect(shared.tiers?.costs == tiers.latency)
     }
 
-    @Test("Latencies as text, and none that overflows")
-    func text() throws {
+    @Test("A latency is described with its unit and never overflows")
+    func latencyIsDescribedAndNeverOverflows() throws {
         #expect(FetchLatency.fixed(1_500).description == "1.5 ms")
         #expect(FetchLatency.fixed(2_500_000).description == "2.5 s")
         let slow = FetchLatency.modelled(try LatencyModel(parsing: "network=1e9,bandwidth=1B"))

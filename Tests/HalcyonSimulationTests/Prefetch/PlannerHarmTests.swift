@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("What the planner must not cost", .timeLimit(.minutes(20)))
+@Suite("The planner does little harm", .timeLimit(.minutes(20)))
 struct PlannerHarmTests {
     private func run(
         _ trace: Trace, _ prefetch: String, capacity: String, mode: ReplayMode = .shared, warmup: Double = 0.25
@@ -23,18 +23,21 @@ struct PlannerHarmTests {
         return (result.objectHitRatio, try #require(result.prefetch))
     }
 
-    @Test("In one cache for all, where what has to leave is soon asked for by others, fetching costs no hits")
-    func shared() async throws {
+    @Test("In a shared cache whose victims are soon re-requested prefetching costs at most 0.2 points")
+    func prefetchingInASharedCacheCostsNoHits() async throws {
         let trace = try Trace.load(BundledTrace.path("feed.csv")).selection(limit: 60_000, withUserOnly: false).trace
         let large = try await run(trace, "planner", capacity: "1%", warmup: 0)
         #expect(large.hitRatio >= large.prefetch.objectHitRatioWithout, "\(large)")
-        // A cache of 0.1 % lost two points and a half while what was fetched anew did not count as come back.
+        // A cache of 0.1 % lost 2.5 points while an evicted object that was prefetched again did not count as a
+        // return.
         let small = try await run(trace, "planner", capacity: "0.1%")
         #expect(small.hitRatio >= small.prefetch.objectHitRatioWithout - 0.002, "\(small)")
     }
 
-    @Test("Where sizes vary, what a fetch displaces is measured by what it costs", arguments: ["1MB", "5MB"])
-    func sizes(capacity: String) async throws {
+    @Test(
+        "With variable sizes prefetching loses at most 0.2 points at more than 10 % precision",
+        arguments: ["1MB", "5MB"])
+    func evictionCostWithVariableSizesPreventsHarm(capacity: String) async throws {
         var load = TraceLoadOptions()
         load.sizes = .lognormal(median: 400_000, sigma: 1.5)
         let trace = try Trace.load(BundledTrace.path("shop.csv"), load).selection(limit: 20_000, withUserOnly: true)
@@ -44,8 +47,8 @@ struct PlannerHarmTests {
         #expect(result.prefetch.precision > 0.1, "\(result)")
     }
 
-    @Test("What the cache could never hold is not fetched", arguments: ["planner", "markov", "popular"])
-    func tooLarge(policy: String) async throws {
+    @Test("An object larger than the cache is never prefetched", arguments: ["planner", "markov", "popular"])
+    func objectLargerThanTheCacheIsNeverFetched(policy: String) async throws {
         let requests = (0..<3_000).map { UInt32($0 * 7 % 30) }
         let trace = Trace(
             entries: requests, times: TimeColumn(count: requests.count), users: [],

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("A replay in which objects are fetched ahead", .timeLimit(.minutes(20)))
+@Suite("Replay with prefetching", .timeLimit(.minutes(20)))
 struct PrefetchReplayTests {
     /// Objects by number, with their numbers as keys, one a second.
     private func numbered(_ entries: [UInt32], users: [UInt32] = [], sizes: [UInt64]? = nil) -> Trace {
@@ -35,9 +35,9 @@ struct PrefetchReplayTests {
         return (result, try #require(result.prefetch))
     }
 
-    @Test("A scan through numbers, worked by hand: the next number is there before it is asked for")
-    func scan() async throws {
-        // 0 misses; each fetch ahead, of 1, 2, 3, 4, is used by the next request; 5 never is.
+    @Test("In a scan of numbers every request after the first hits its prefetched object")
+    func scanOfNumbersHitsAfterTheFirstRequest() async throws {
+        // 0 misses; each prefetch of 1, 2, 3, 4 is used by the next request, that of 5 never.
         let (result, prefetch) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3)
         #expect(result.hits == 4 && result.requests == 5)
         #expect(prefetch.objectHitRatioWithout == 0)
@@ -47,9 +47,9 @@ struct PrefetchReplayTests {
         #expect(prefetch.meanRequestsUntilUse == 1)
     }
 
-    @Test("What arrives after the request is no hit, and is late")
-    func latency() async throws {
-        // One request a second, a fetch takes two: each is on its way when it is asked for.
+    @Test("A prefetch that arrives after the request is late and no hit")
+    func prefetchThatArrivesAfterTheRequestIsLate() async throws {
+        // One request a second, a fetch takes two: each object is in flight when it is requested.
         let (result, prefetch) = try await run(numbered([0, 1, 2, 3, 4]), "next-key", capacity: 3, latency: 2_000_000)
         #expect(result.hits == 0)
         #expect(prefetch.fetched == 5 && prefetch.used == 0 && prefetch.late == 4 && prefetch.timeliness == 0)
@@ -59,17 +59,18 @@ struct PrefetchReplayTests {
         #expect(exact.hits == 4)
     }
 
-    @Test("A fetch counts if it began after the warm-up, whenever it arrives; what never arrives is waste")
-    func latencyAcrossWarmup() async throws {
-        // A fetch takes four requests: 1, asked for after 0, arrives while the fifth request is served. Then it waits for its own.
+    @Test("A prefetch counts if it started after the warm-up; one that never arrives is wasted")
+    func prefetchCountsIfItStartedAfterTheWarmUp() async throws {
+        // A fetch takes four requests: 1, fetched after 0, arrives while the fifth request is served, before its own.
         let requests: [UInt32] = [0, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7]
         let trace = numbered(requests)
         let (_, warm) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000, warmup: 0.25)
-        // 1 and 10 were fetched in the warm-up: the hit on 1 is owed, and of no fetch that counts. 2 to 7 are late, 8 never
-        // comes. 10 is in the cache until the end.
+        // 1 and 10 were fetched in the warm-up: the hit on 1 is due to prefetching, but to no fetch that counts. 2 to
+        // 7 are late, 8 never arrives. 10 is in the cache until the end.
         #expect(warm.hitsOwed == 1 && warm.used == 0 && warm.precision == 0)
         #expect(warm.fetched == 7 && warm.late == 6 && warm.wastedSize == 1)
-        // Fetched on demand: 9 requests after the warm-up, of which 9, 9 and 1 hit; with those ahead 13, the late ones once.
+        // Fetched on demand: 9 requests after the warm-up, of which 9, 9 and 1 hit; with prefetches 13, late ones
+        // once.
         #expect(abs(warm.wastedShare - 1.0 / 7) < 1e-12)
         let (_, whole) = try await run(trace, "next-key", capacity: 20, latency: 4_000_000)
         #expect(whole.fetched == 9 && whole.used == 1 && whole.late == 6 && whole.wastedSize == 2)
@@ -78,17 +79,17 @@ struct PrefetchReplayTests {
         #expect(endless.fetched == 3 && endless.wastedSize == 3 && endless.wastedShare == 3.0 / 6)
     }
 
-    @Test("What is fetched unseen is fetched with its size, and is a hit")
-    func sizes() async throws {
+    @Test("An object that was never requested is prefetched with its size and is a hit")
+    func prefetchedObjectHasItsSizeAndIsAHit() async throws {
         let trace = numbered([0, 1, 2, 3, 4], sizes: [1_000, 2_000, 3_000, 4_000, 5_000])
         let (result, prefetch) = try await run(trace, "next-key", capacity: 100_000)
-        // 5 never occurs: it is taken to be as large as 4, after which it is fetched.
+        // 5 never occurs: it has the size of 4, after which it is fetched.
         #expect(result.hits == 4 && prefetch.fetchedSize == 19_000 && prefetch.wastedSize == 5_000)
     }
 
-    @Test("What has expired may be fetched anew, and what expired unused is waste")
-    func expiration() async throws {
-        // Kingfisher's memory forgets after 300 s. 0 and 1 come every 1,000 s, 1 ten seconds after 0.
+    @Test("An expired object can be prefetched again; one that expires unused is wasted")
+    func expiredObjectIsPrefetchedAgain() async throws {
+        // Entries of kingfisher-memory expire after 300 s. 0 and 1 are requested every 1,000 s, 1 ten seconds after 0.
         var times: [Int64] = []
         for round in 0..<10 { times += [Int64(round) * 1_000_000_000, Int64(round) * 1_000_000_000 + 10_000_000] }
         var names = TraceNames()
@@ -102,19 +103,19 @@ struct PrefetchReplayTests {
     }
 
     @Test("A budget in bytes needs sizes")
-    func bytesWithoutSizes() async throws {
+    func byteBudgetNeedsSizes() async throws {
         await #expect(throws: ReplayError.self) {
             _ = try await run(numbered([0, 1]), "popular", capacity: 1, budget: "2/request,50MB/day")
         }
     }
 
-    @Test("What is fetched in vain displaces what would have been hit: pollution, waste")
-    func pollution() async throws {
-        // Capacity 1: after 0, 1 is fetched and takes 0's place; so 0 misses again and again.
+    @Test("An unused prefetch evicts an entry that would have hit: pollution and waste")
+    func unusedPrefetchEvictsAnEntryThatWouldHit() async throws {
+        // Capacity 1: after 0, 1 is fetched and evicts 0, so that 0 misses repeatedly.
         let trace = numbered([0, 0, 0, 0, 1])
         let (result, prefetch) = try await run(trace, "next-key", capacity: 1)
         #expect(prefetch.objectHitRatioWithout == 0.6)
-        // 1 is protected, and 0 has no place to come to but 1's, the only one.
+        // 1 is protected, but its place is the only one for 0.
         #expect(result.hits == 1 && prefetch.hitsOwed == 1)
         #expect(prefetch.pollution == 0.6 && prefetch.coverage == 0.5)
         // After 1, 2 is fetched, which never occurs.
@@ -122,12 +123,12 @@ struct PrefetchReplayTests {
         #expect(prefetch.wastedSize == 4 && abs(prefetch.wastedShare - 4.0 / 9) < 1e-12)
     }
 
-    @Test("Budgets in objects and bytes are kept, each cache its own")
-    func budgets() async throws {
+    @Test("Budgets in objects and bytes are kept in each cache")
+    func budgetsInObjectsAndBytesAreKeptPerCache() async throws {
         let trace = numbered([0, 1, 2, 3, 4, 5], sizes: [10, 10, 10, 10, 10, 10])
         let (_, total) = try await run(trace, "next-key", capacity: 100, budget: "2/total")
         #expect(total.fetched == 2)
-        // Each counts its own size.
+        // Each object counts with its size.
         let again = numbered([0, 1, 2, 3, 0, 1, 2, 3], sizes: [10, 10, 10, 10])
         let (_, bytes) = try await run(again, "next-key", capacity: 15, budget: "20B/total")
         #expect(bytes.fetchedSize <= 20)
@@ -138,11 +139,12 @@ struct PrefetchReplayTests {
     }
 
     @Test(
-        "Without a proposal nothing changes, under any policy", arguments: ["lru", "s3-fifo", "gdsf", "learned", "arc"])
-    func nothing(policy: String) async throws {
+        "Without a proposal the hits of any policy are unchanged",
+        arguments: ["lru", "s3-fifo", "gdsf", "learned", "arc"])
+    func prefetchingWithoutProposalsChangesNothing(policy: String) async throws {
         let trace = TinyTraces.scrambled(count: 6_000, objects: 300, users: 5)
         for mode in [ReplayMode.shared, .perUser] {
-            // There are no keys, hence no next key.
+            // Without keys there is no next key.
             let (result, prefetch) = try await run(trace, "next-key", capacity: 20, policy: policy, mode: mode)
             let plain = try Sweep(
                 trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(20)],
@@ -154,9 +156,9 @@ struct PrefetchReplayTests {
     }
 
     @Test(
-        "The whole replay is causal and repeatable: what follows changes nothing before it",
+        "The whole replay is causal and repeatable",
         arguments: ["planner", "mithril", "visit-refill", "visit-planner"])
-    func causality(name: String) async throws {
+    func prefetchReplayIsCausalAndRepeatable(name: String) async throws {
         let trace = TinyTraces.scrambled(count: 12_000, objects: 300, users: 9)
         let prefix = trace.selection(limit: 8_000).trace
         let whole = try await run(trace, name, capacity: 10, policy: "learned", mode: .perUser)
@@ -169,8 +171,8 @@ struct PrefetchReplayTests {
         #expect(first == second)
     }
 
-    @Test("next-key knows no key of the future: what it fetches depends on the requests so far alone")
-    func nextKeyIsCausal() async throws {
+    @Test("The prefetches of next-key depend on the requests so far alone")
+    func nextKeyDoesNotDependOnLaterRequests() async throws {
         // The same first requests; in one trace 1 and 5 are requested later, in the other never.
         let (_, later) = try await run(numbered([0, 4, 0, 4, 1, 5]), "next-key", capacity: 20, budget: "1/request")
         let (_, never) = try await run(
@@ -188,20 +190,20 @@ struct PrefetchReplayTests {
         #expect(wasted.fetched == 3 && wasted.wastedSize == 3)
     }
 
-    @Test("The size of an object that was never requested is not known before it is fetched")
-    func unknownSizes() async throws {
-        // 1 is larger than the cache. The first fetch of it finds that out; it is wasted, and not repeated.
+    @Test("The size of an object that was never requested is unknown until it is fetched")
+    func sizeOfAnUnseenObjectIsUnknownUntilFetched() async throws {
+        // 1 is larger than the cache, which its first fetch shows; the fetch is wasted and not repeated.
         let trace = numbered([0, 0, 0, 1], sizes: [10, 5_000])
         let (_, prefetch) = try await run(trace, "next-key", capacity: 100)
         #expect(prefetch.fetched == 2 && prefetch.used == 0)
         #expect(prefetch.fetchedSize == 10_000 && prefetch.wastedSize == 10_000, "1, and 2 after 1, as large as 1")
-        // A budget in bytes pays for what turned out to be larger, and is then used up.
+        // A budget in bytes pays for an object larger than estimated, and is then spent.
         let (_, budgeted) = try await run(trace, "next-key", capacity: 100, budget: "1/request,20B/total")
         #expect(budgeted.fetched == 1 && budgeted.fetchedSize == 5_000)
     }
 
-    @Test("Questions that cannot be asked are one sentence")
-    func refusals() async throws {
+    @Test("Unknown policies and parameters, and an offline eviction policy, are refused")
+    func invalidPrefetchOptionsAreRefused() async throws {
         #expect(throws: ReplayError.self) {
             try PrefetchOptions(policy: "crystal-ball", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-/// Fetches object 9 after object 0, and writes down who left.
+/// Fetches object 9 after object 0, and records removed objects.
 private final class Script: PrefetchPolicy {
     private(set) var left: [String] = []
     let metadataBytes = 0
@@ -20,9 +20,9 @@ private final class Script: PrefetchPolicy {
     }
 }
 
-@Suite("A cache that is prefetched for", .timeLimit(.minutes(20)))
+@Suite("Cache with a prefetch policy", .timeLimit(.minutes(20)))
 struct PrefetchingCacheTests {
-    /// What a policy hears of objects that leave a cache with room for two.
+    /// The removals that a policy receives from a cache with room for two.
     private func left(_ requests: [UInt32], warmup: Int = 0) throws -> [String] {
         let trace = Trace(
             entries: requests, times: TimeColumn(count: requests.count), users: [],
@@ -45,8 +45,8 @@ struct PrefetchingCacheTests {
         return policy.left
     }
 
-    @Test("A policy is told what was dropped before anybody asked for it, and who else left", arguments: [0, 1])
-    func leaving(warmup: Int) throws {
+    @Test("A policy is notified of unused prefetches as dropped and of other victims as evicted", arguments: [0, 1])
+    func policyReceivesDroppedAndEvictedObjects(warmup: Int) throws {
         let others = Array(UInt32(10)..<50)
         let unused = try left([0] + others, warmup: warmup)
         #expect(unused.count { $0 == "dropped 9" } == 1 && !unused.contains("evicted 9"))

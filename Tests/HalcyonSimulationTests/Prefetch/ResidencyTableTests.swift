@@ -3,10 +3,10 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The objects that a cache has met", .timeLimit(.minutes(20)))
+@Suite("States of the objects of a cache", .timeLimit(.minutes(20)))
 struct ResidencyTableTests {
-    @Test("Each has one number, handed out densely, and stands where it was put, as in a dictionary")
-    func numbers() {
+    @Test("Each object has one dense number and the state of a dictionary")
+    func numbersAreDenseAndStatesEqualADictionary() {
         var met = ResidencyTable()
         var (book, states): ([UInt32: EntryID], [UInt32: ResidencyTable.State]) = ([:], [:])
         var generator = SplitMix64(seed: 6)

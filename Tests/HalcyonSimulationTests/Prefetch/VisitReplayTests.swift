@@ -35,8 +35,8 @@ struct VisitReplayTests {
         return (result, try #require(result.prefetch))
     }
 
-    @Test("visit-refill, worked by hand: what the visit has requested leaves first, and is back when the next begins")
-    func refill() throws {
+    @Test("visit-refill evicts what the visit requested first and restores it before the next")
+    func visitRefillRestoresTheVisitsObjects() throws {
         // A cache of two. Three objects each day, in one order: LRU never hits.
         let requests = (0..<3).flatMap { day in
             (0..<3).map {
@@ -45,16 +45,18 @@ struct VisitReplayTests {
         }
         let (run, prefetch) = try run(trace(requests), "visit-refill", capacity: 2)
         #expect(prefetch.objectHitRatioWithout == 0)
-        // First day: 0, 1; 2 takes the place of 0, requested first. The later an object was requested, the higher its rank, so that
-        // 1 and 2 stay. Second day: 0 takes the place of 1, the lowest; 1 that of 0, which the visit has requested; 2 hits. Now 2
-        // ranks highest and 0 lowest, so that 1 and 2 stay again, and the third day is like the second.
+        // First day: 0, 1; 2 takes the place of 0, requested first. The later an object was requested, the higher its
+        // rank, so that 1 and 2 are kept. Second day: 0 takes the place of 1, the lowest; 1 that of 0, which the visit
+        // has requested; 2 hits. Now 2 ranks highest and 0 lowest, so that 1 and 2 are kept again, and the third day
+        // is like the second.
         #expect(run.hits == 2, "\(run.hits) hits, \(prefetch.fetched) fetched")
         #expect(prefetch.fetched == prefetch.fetchedBetweenRequests)
     }
 
-    @Test("Two weekly lists of 20 objects, a cache of 20: the planner of visits holds the list that is due")
-    func weekly() throws {
-        // Each user asks for its own 15 objects each Monday, and browses 15 others each Thursday that it never asks for again.
+    @Test("With two weekly lists of 20 objects visit-planner holds the list that is due")
+    func visitPlannerHoldsTheListThatIsDue() throws {
+        // Each user requests the same 15 objects each Monday, and 15 other objects each Thursday that it never
+        // requests again.
         var requests: [(user: UInt32, object: UInt32, time: Int64)] = []
         var next: UInt32 = 2_000
         for week in 0..<30 as Range<Int64> {
@@ -73,13 +75,13 @@ struct VisitReplayTests {
         #expect(planned.prefetch.objectHitRatioWithout < 0.01)
         #expect(planned.run.objectHitRatio > 0.35, "\(planned.run.objectHitRatio)")
         #expect(planned.prefetch.precision > 0.5, "\(planned.prefetch.precision)")
-        // Whatever the latency, up to the idle time: nothing is fetched for the visit at hand.
+        // The result does not depend on the latency up to the idle time: nothing is fetched for the present visit.
         let slow = try run(list, "visit-planner", capacity: 20, latency: .fixed(60_000_000))
         #expect(abs(slow.run.objectHitRatio - planned.run.objectHitRatio) < 0.02)
     }
 
-    @Test("Where nothing recurs, nothing is fetched and nothing lost", arguments: ["lru", "learned"])
-    func nothing(eviction: String) throws {
+    @Test("Without recurring requests hardly anything is fetched and nothing is lost", arguments: ["lru", "learned"])
+    func nothingIsFetchedOrLostWithoutRecurrence(eviction: String) throws {
         var random = SplitMix64(seed: 4)
         var requests: [(user: UInt32, object: UInt32, time: Int64)] = []
         for visit in 0..<3_000 as Range<Int64> {
@@ -97,8 +99,8 @@ struct VisitReplayTests {
             Double(prefetch.fetchedBetweenRequests) < 0.01 * Double(run.requests), "\(prefetch.fetchedBetweenRequests)")
     }
 
-    @Test("In one cache for all users, the planner of visits does what the planner does")
-    func shared() throws {
+    @Test("In a shared cache visit-planner has the hits of planner")
+    func visitPlannerInASharedCacheIsThePlanner() throws {
         var random = SplitMix64(seed: 6)
         let requests = (0..<20_000).map { index in
             (

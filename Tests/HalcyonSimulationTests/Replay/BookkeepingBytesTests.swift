@@ -22,8 +22,8 @@ struct BookkeepingBytesTests {
         return try #require(await sweep.run().first)
     }
 
-    @Test("LRU by hand: 8 bytes of links and one of residency an entry number, 8 more where sizes vary")
-    func lru() async throws {
+    @Test("LRU needs 9 bytes an entry number, 8 more with variable sizes")
+    func lruNeedsNineBytesANumber() async throws {
         let uniform = try await run(TinyTraces.unit([0, 1, 2, 3, 4, 5]), "lru", 3)
         #expect(uniform.metadataFixedBytes == 0 && uniform.metadataBytesPerResident == 9)
         #expect(uniform.metadataBytes == 6 * 9)
@@ -32,17 +32,18 @@ struct BookkeepingBytesTests {
         #expect(variable.metadataBytes == 4 * 17)
     }
 
-    @Test("Bytes a resident do not grow with the objects of the trace", arguments: ["lru", "s3-fifo", "arc", "sieve"])
-    func distinctObjects(policy: String) async throws {
+    @Test(
+        "Bytes per resident do not grow with the objects of the trace", arguments: ["lru", "s3-fifo", "arc", "sieve"])
+    func bytesPerResidentDoNotGrowWithTheTrace(policy: String) async throws {
         let few = try await run(TinyTraces.unit(Array(0..<100)), policy, 10)
         let many = try await run(TinyTraces.unit(Array(0..<20_000)), policy, 10)
         #expect(abs(many.metadataBytesPerResident - few.metadataBytesPerResident) < 0.02 * few.metadataBytesPerResident)
         #expect(many.metadataBytes > 50 * few.metadataBytes)
     }
 
-    @Test("S3-FIFO by hand: an entry that is remembered needs a number, too")
-    func ghosts() async throws {
-        // 20 objects once each in a cache for 10, which remembers the last 9 that left: 10 bytes of queues and one of
+    @Test("S3-FIFO needs bytes for each remembered entry, too")
+    func s3fifoNeedsANumberForEachGhost() async throws {
+        // 20 objects once each in a cache for 10, which remembers the last 9 victims: 10 bytes of queues and one of
         // residency for each of 19 numbers. Three queues take 24 bytes each.
         let result = try await run(TinyTraces.unit(Array(0..<20)), "s3-fifo", 10)
         #expect(result.evictions == 10)
@@ -51,8 +52,8 @@ struct BookkeepingBytesTests {
         #expect(result.metadataBytes == 292)
     }
 
-    @Test("GDSF by hand: a heap of 64 places, of which each resident has one")
-    func heap() async throws {
+    @Test("GDSF needs a heap of 64 places for 50 residents")
+    func gdsfNeedsAHeapOf64Places() async throws {
         // 8 bytes for place and frequency and one of residency a number; a place of the heap takes 16.
         let result = try await run(TinyTraces.unit(Array(0..<100)), "gdsf", 50)
         #expect(result.metadataFixedBytes == 0)
@@ -61,15 +62,15 @@ struct BookkeepingBytesTests {
         #expect(result.metadataBytes == 1_924)
     }
 
-    @Test("Nothing resident takes nothing a resident")
-    func nothing() async throws {
+    @Test("A cache without residents has 0 bytes per resident")
+    func cacheWithoutResidentsHasNoBytesPerResident() async throws {
         let result = try await run(TinyTraces.unit([0, 1, 2]), "lru", 0)
         #expect(result.metadataBytesPerResident == 0 && result.metadataBytes == 3 * 9)
         #expect(CacheSummary().bytesPerResident == 0)
     }
 
-    @Test("Tiers and per-user caches keep a table each")
-    func severalCaches() async throws {
+    @Test("Tiers and per-user caches have a table each")
+    func tiersAndPerUserCachesHaveATableEach() async throws {
         let trace = TinyTraces.scrambled(count: 2_000, objects: 100, users: 4)
         let tiers = try await run(
             trace, "lru", 0, tiers: TierOptions(memory: .number(10), disk: .number(30)))
@@ -82,8 +83,8 @@ struct BookkeepingBytesTests {
         #expect(users.metadataBytesPerResident == 9 && users.metadataBytes == 9 * pairs)
     }
 
-    @Test("A stream counts the objects that it has seen")
-    func stream() throws {
+    @Test("A stream counts the bytes of the objects that it has seen")
+    func streamCountsTheObjectsSeen() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key\n" + (0..<4_000).map { "\($0)\n" }.joined())
         let result = try StreamReplay(
@@ -95,19 +96,19 @@ struct BookkeepingBytesTests {
         #expect((36_000...36_300).contains(result.metadataBytes) && result.metadataFixedBytes == 0)
     }
 
-    @Test("What was fetched ahead has an entry number, too")
-    func prefetching() async throws {
-        // Each cache meets object 1 only because it follows on 0.
+    @Test("A prefetched object has an entry number, too")
+    func prefetchedObjectHasAnEntryNumber() async throws {
+        // Each cache gets object 1 only because it follows 0.
         let prefetch = try PrefetchOptions(
             policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         let trace = TinyTraces.scrambled(count: 2_000, objects: 100, users: 3)
         let result = try await run(trace, "lru", 20, mode: .perUser, prefetch: prefetch)
-        // 12 bytes of what waits beside LRU's 9, and tables that grow by 16 places at least.
+        // 12 bytes of an unused prefetch beside LRU's 9, and tables that grow by 16 places at least.
         #expect((21...32).contains(result.metadataBytesPerResident))
     }
 
-    @Test("The learned policy in a cache for 255 objects: a model of megabytes, some hundred bytes a resident")
-    func learned() async throws {
+    @Test("learned with 255 residents needs megabytes for its model and some 126 bytes a resident")
+    func learnedNeedsAModelAnd126BytesAResident() async throws {
         var load = TraceLoadOptions()
         load.limit = 12_000
         let trace = try Trace.load(BundledTrace.path("shop.csv"), load)
@@ -115,23 +116,23 @@ struct BookkeepingBytesTests {
         // The model, its samples, and 1,024 remembered objects of 24 bytes.
         #expect((1_000_000...8_000_000).contains(result.metadataFixedBytes))
         #expect((85...135).contains(result.metadataBytesPerResident), "documented: 126")
-        // 4 bytes of places and one of residency a number; what is left grows with the residents.
+        // 4 bytes of places and one of residency a number; the rest grows with the residents.
         let perResident = result.metadataBytes - result.metadataFixedBytes - 5 * trace.objectCount
         #expect((16_320...23_500).contains(perResident))
-        // So many numbers are in use that the formula gives this: residents, and the least history.
+        // The formula gives the numbers in use: residents, and the smallest history.
         let numbers = (result.metadataBytesPerResident * 255 - Double(perResident)) / 5
         #expect(abs(numbers - numbers.rounded()) < 1e-6)
         #expect((1_155...1_280).contains(numbers))
     }
 
-    @Test("Per-user caches count a shared model once, and their own each")
-    func models() async throws {
+    @Test("In per-user caches a shared model counts once, own models count each")
+    func sharedModelCountsOnceAndOwnModelsEach() async throws {
         let trace = TinyTraces.scrambled(count: 3_000, objects: 200, users: 6)
         let shared = try await run(trace, "learned", 20, mode: .perUser, models: .shared)
         let adapted = try await run(trace, "learned", 20, mode: .perUser, models: .adapted)
         let own = try await run(trace, "learned", 20, mode: .perUser, models: .own)
         #expect(shared.metadataFixedBytes > 100_000)
-        // Six models that each learnt from a sixth of the requests: samples take memory as they come.
+        // Six models that each learnt from a sixth of the requests: samples take memory as they arrive.
         #expect(own.metadataFixedBytes > shared.metadataFixedBytes)
         #expect(adapted.metadataFixedBytes > shared.metadataFixedBytes)
         #expect(adapted.metadataFixedBytes < 2 * shared.metadataFixedBytes)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The build that made a result", .timeLimit(.minutes(20)))
+@Suite("Build of a result", .timeLimit(.minutes(20)))
 struct BuildInfoTests {
     /// An ELF file with one segment of notes: one of another owner, one of another type, then the build ID.
     private func executable(id: [UInt8]) -> [UInt8] {
@@ -22,8 +22,8 @@ struct BuildInfoTests {
         return header + segment + notes
     }
 
-    @Test("the build ID of an ELF file is found among other notes, and nothing in other or truncated files")
-    func elf() {
+    @Test("The build ID of an ELF file is found among other notes, and nothing in truncated files")
+    func buildIDIsFoundAmongOtherNotes() {
         let id = Array(UInt8(0xf0)...0xff) + [1, 2, 3, 4]
         let file = executable(id: id)
         #expect(ELFBuildID.find(in: file) == "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff01020304")
@@ -34,8 +34,8 @@ struct BuildInfoTests {
         #expect(ELFBuildID.find(in: Array("#!/bin/sh\n".utf8) + Array(repeating: 0, count: 200)) == nil)
     }
 
-    @Test("the running executable has an identifier, the same each time")
-    func running() throws {
+    @Test("The running executable has an identifier, the same each time")
+    func runningExecutableHasAStableIdentifier() throws {
         let identifier = BuildInfo.current.identifier
         #expect(identifier.count >= 32 && identifier.allSatisfy(\.isHexDigit))
         #expect(BuildInfo().identifier == identifier)

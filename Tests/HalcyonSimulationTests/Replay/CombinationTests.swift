@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonSimulation
 @testable import HalcyonTrace
 
-/// What used to need a replay loop of its own combines freely.
+/// Modes, models, tiers, prefetching and tables combine freely.
 @Suite("Combinations of caches, sources and counts", .timeLimit(.minutes(20)))
 struct CombinationTests {
     /// One way to replay.
@@ -74,7 +74,7 @@ struct CombinationTests {
     }
 
     @Test("A stream decides and counts as the loaded trace does", arguments: combinations)
-    func streamed(_ combination: Combination) throws {
+    func streamDecidesAndCountsAsTheLoadedTrace(_ combination: Combination) throws {
         let folder = try TemporaryFolder()
         let path = try file(in: folder)
         let job = try combination.job()
@@ -93,7 +93,7 @@ struct CombinationTests {
         #expect(report.trace.requests == 2_500)
         if job.mode == .perUser {
             #expect(part.withoutUser == 60)
-            // A stream reads no further than it has to, so that it counts those before its last request.
+            // A stream reads no further than necessary, so that it counts those before its last request.
             #expect(report.trace.notes.contains { $0.hasSuffix("without a user left out.") })
         }
         // A stream has windows of a million requests, and tables that grow.
@@ -119,8 +119,8 @@ struct CombinationTests {
         #expect(try JSONReport.data(streamed) == JSONReport.data(loaded))
     }
 
-    @Test("The warm-up is left out of every count, whatever the caches", arguments: combinations)
-    func warmup(_ combination: Combination) throws {
+    @Test("The warm-up is left out of every count in every combination", arguments: combinations)
+    func warmUpIsLeftOutOfEveryCount(_ combination: Combination) throws {
         let folder = try TemporaryFolder()
         let path = try file(in: folder)
         var job = try combination.job()
@@ -129,7 +129,7 @@ struct CombinationTests {
         let all = try job.run(over: ReplayInput(trace))
         job.options.warmup = 0.5
         let half = try job.run(over: ReplayInput(trace))
-        // Decisions are the same, so that the first half counts what is missing.
+        // Decisions are the same, so that the first half has the missing counts.
         job.options.warmup = 0
         let early = try job.run(over: ReplayInput(trace.selection(limit: trace.count / 2).trace))
         #expect(half.requests == trace.count - trace.count / 2 && half.warmupRequests == trace.count / 2)
@@ -145,11 +145,11 @@ struct CombinationTests {
 
     /// LRU with room for 1 before LRU with room for 3; object 2 is fetched after object 0, which evicts it from memory at once.
     ///
-    ///     0: both take it in; 2 is prefetched into both, and evicts 0 from memory.
+    ///     0: inserted into both; 2 is prefetched into both, and evicts 0 from memory.
     ///     2: a hit in memory.   0: a hit on disk, which evicts 2 from memory; 2 is on disk, so that it is not fetched.
     ///     2: a hit on disk.     5, 6: misses; the disk holds 2, 5, 6.
-    @Test("What is prefetched goes into both tiers, and a hit in either uses it")
-    func prefetchedTiers() throws {
+    @Test("A prefetched object enters both tiers, and a hit in either uses it")
+    func prefetchedObjectEntersBothTiers() throws {
         let trace = TinyTraces.unit([0, 2, 0, 2, 5, 6])
         let policy = try PolicyCatalogue.standard.policy("lru")
         var context = PolicyContext(capacity: 1)
@@ -174,8 +174,8 @@ struct CombinationTests {
         #expect(counts.fetched == 1 && counts.used == 1)
     }
 
-    @Test("Jobs of one pass over a stream are all shared, or all per user")
-    func mixedModes() throws {
+    @Test("Jobs of one pass over a stream must be all shared or all per user")
+    func jobsOfOneStreamAreAllSharedOrAllPerUser() throws {
         let lru = try PolicyCatalogue.standard.policy("lru")
         let jobs = [ReplayMode.shared, .perUser].map { ReplayJob(policy: lru, capacity: .number(5), mode: $0) }
         #expect(throws: ReplayError.self) { try StreamReplay(path: "t.csv", load: TraceLoadOptions(), jobs: jobs) }

@@ -32,15 +32,15 @@ struct LimitNotesTests {
         return LimitNotes.sentences(for: run, trace: summary)
     }
 
-    @Test("learned: more users or categories than its tables have places for")
-    func learned() throws {
+    @Test("learned: a note names more users or categories than its tables have places for")
+    func learnedNotesMoreUsersOrCategoriesThanPlaces() throws {
         let (run, summary) = try run("learned")
         #expect(notes(run, summary, users: 16_384, objects: 1 << 30, categories: 16_384).isEmpty)
         let users = notes(run, summary, users: 16_385)
         #expect(users.count == 1 && users[0].contains("16,384 users") && users[0].contains("16,385"))
         let categories = notes(run, summary, categories: 16_385)
         #expect(categories.count == 1 && categories[0].contains("16,384 categories"))
-        // A model of its own for each user's cache sees one user.
+        // The own model of a user's cache sees one user.
         let (own, ownSummary) = try self.run("learned", mode: .perUser, models: .own)
         #expect(notes(own, ownSummary, users: 100_000).isEmpty)
         let (shared, sharedSummary) = try self.run("learned", mode: .perUser)
@@ -51,8 +51,8 @@ struct LimitNotesTests {
 
     /// The window of a cache of 200 objects is at least 208 requests; 2.5 samples each are within 32,000. A cache of 40,000
     /// objects has a window of tens of thousands.
-    @Test("learned: fewer samples than its rate asks for, in a large cache")
-    func samples() throws {
+    @Test("learned: in a large cache a note names samples that were not taken")
+    func learnedNotesFewerSamplesInALargeCache() throws {
         let (small, summary) = try run("learned", capacity: 200, requests: 4_000, objects: 2_000)
         #expect(small.metrics["samples_not_taken"] == 0 && small.metrics["training_samples"] ?? 0 > 0)
         #expect(notes(small, summary).isEmpty)
@@ -63,8 +63,8 @@ struct LimitNotesTests {
         #expect(sentences.count == 1 && sentences[0].contains("32,000 wait"), "\(sentences)")
     }
 
-    @Test("The planner: more objects, users or categories than it distinguishes")
-    func planner() throws {
+    @Test("planner: a note names more objects, users or categories than it distinguishes")
+    func plannerNotesMoreThanItDistinguishes() throws {
         let (run, summary) = try run("lru", prefetch: "planner(price=0.05)")
         #expect(notes(run, summary, users: 1 << 20 - 1, objects: 1 << 22, categories: 1 << 16).isEmpty)
         #expect(notes(run, summary, objects: 1 << 22 + 1).count == 1)
@@ -75,7 +75,7 @@ struct LimitNotesTests {
     }
 
     @Test("The baselines of prefetching have their own limits")
-    func baselines() throws {
+    func prefetchBaselinesHaveTheirOwnLimits() throws {
         for (name, count) in [("popular", 1), ("mithril", 1), ("markov", 1), ("category-popular", 3), ("next-key", 0)] {
             let (run, summary) = try run("lru", prefetch: name)
             let sentences = notes(run, summary, users: 1 << 23, objects: 1 << 25, categories: 1 << 17)
@@ -84,8 +84,8 @@ struct LimitNotesTests {
         }
     }
 
-    @Test("A sentence that holds for several runs is there once")
-    func once() throws {
+    @Test("A note that holds for several runs appears once")
+    func noteForSeveralRunsAppearsOnce() throws {
         let (run, summary) = try run("learned")
         var many = summary
         many.users = 20_000
@@ -93,8 +93,8 @@ struct LimitNotesTests {
     }
 
     /// Both users have the same place in the table of 2¹⁴.
-    @Test("Users whose numbers share a place replace each other, as the note says")
-    func sharedPlace() {
+    @Test("Users whose numbers share a place replace each other")
+    func usersThatShareAPlaceReplaceEachOther() {
         var profiles = UserProfiles(users: UInt32(LearnedPolicy.userBound), pairs: 64)
         let other = UInt32(LearnedPolicy.userBound)
         [UInt32(1)].withUnsafeBufferPointer { members in

@@ -6,10 +6,10 @@ import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("A cache for each user", .timeLimit(.minutes(20)))
+@Suite("Per-user caches", .timeLimit(.minutes(20)))
 struct PerUserTests {
-    @Test("a fleet is each user's requests through a cache of their own")
-    func equalsSeparateRuns() async throws {
+    @Test("A replay per user equals each user's requests in a separate cache")
+    func perUserReplayEqualsSeparateCaches() async throws {
         let trace = TinyTraces.scrambled(count: 9_000, objects: 200, users: 7)
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("lru")], capacities: [.number(12)],
@@ -30,9 +30,9 @@ struct PerUserTests {
         #expect(result.userDistribution == UserDistribution(ratios))
     }
 
-    @Test("the warm-up is a stretch of time, not a share of each user")
-    func warmup() async throws {
-        // Ann asks early and late, Bob only early; the first half is warm-up.
+    @Test("The warm-up is a part of the trace, not a share of each user's requests")
+    func warmUpIsAPeriodNotAShareOfEachUser() async throws {
+        // Ann's requests are early and late, Bob's only early; the first half is warm-up.
         let trace = TinyTraces.unit([0, 0, 1, 1, 0, 0, 2, 2], users: [0, 0, 1, 1, 0, 0, 0, 0])
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("lru")], capacities: [.number(2)],
@@ -43,20 +43,20 @@ struct PerUserTests {
         #expect(result.userDistribution?.users == 1)
     }
 
-    @Test("the optimum of a fleet knows each user's own future")
-    func belady() async throws {
+    @Test("Belady in per-user caches uses each user's own future")
+    func beladyUsesEachUsersOwnFuture() async throws {
         // Capacity 1: Ann's a a b a with Bob's requests for the same objects between.
         let trace = TinyTraces.unit([0, 1, 0, 0, 1, 1, 0, 0], users: [0, 1, 0, 1, 0, 1, 0, 1])
         let policies = try ["belady", "lru"].map { try PolicyCatalogue.standard.policy($0) }
         let sweep = try Sweep(trace: trace, policies: policies, capacities: [.number(1)], mode: .perUser)
         let results = await sweep.run()
-        // Ann: 0 0 1 0: one hit by LRU. Bob: 1 0 1 0: none. A cache of one must take in what it fetches.
+        // Ann: 0 0 1 0: one hit by LRU. Bob: 1 0 1 0: none. A cache of one must admit every fetched object.
         #expect(results[1].hits == 1)
         #expect(results[0].hits >= results[1].hits)
     }
 
-    @Test("requests without a user are left out and counted")
-    func withoutUser() throws {
+    @Test("Requests without a user are left out and counted")
+    func requestsWithoutAUserAreLeftOutAndCounted() throws {
         let trace = TinyTraces.unit([0, 1, 0, 2], users: [0, Trace.noUser, 1, 0])
         let part = trace.selection(withUserOnly: true)
         #expect(part.withoutUser == 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Reports say what was refused, and why", .timeLimit(.minutes(20)))
+@Suite("Reports of refused objects", .timeLimit(.minutes(20)))
 struct RefusalTests {
     static let policies =
         PolicyCatalogue.standard.entries.map(\.info.name)
@@ -19,8 +19,8 @@ struct RefusalTests {
         return TinyTraces.sized(trace.entries, sizes: (0..<trace.objectCount).map { UInt64($0 * 37 % 64 + 1) })
     }
 
-    @Test("a policy that refuses an object that would fit has the trait and states its rule", arguments: policies)
-    func traits(name: String) throws {
+    @Test("A policy that refuses an object that would fit has the trait and states its rule", arguments: policies)
+    func refusingPolicyHasTheTraitAndStatesItsRule(name: String) throws {
         let policy = try PolicyCatalogue.standard.policy(name)
         let input = ReplayInput(sized)
         var refused = 0
@@ -34,8 +34,8 @@ struct RefusalTests {
         #expect((policy.info.admissionRule != nil) == mayRefuse)
     }
 
-    @Test("objects larger than the cache are counted apart, with sizes and with uniform sizes, shared and per user")
-    func tooLarge() throws {
+    @Test("Objects larger than the cache are counted separately")
+    func objectsLargerThanTheCacheAreCountedSeparately() throws {
         let lru = try PolicyCatalogue.standard.policy("lru")
         let mixed = TinyTraces.sized([0, 1, 0, 1, 1], sizes: [10, 101])
         let result = try ReplayJob(policy: lru, capacity: .number(100)).run(over: ReplayInput(mixed))
@@ -53,8 +53,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("an s3-fifo that admits nothing says so, with its rule")
-    func nothingAdmitted() throws {
+    @Test("The report names an s3-fifo that keeps no object, with its rule")
+    func reportNamesAPolicyThatKeptNothing() throws {
         // The small queue has 6 of 60 bytes; every object has 7 or 8.
         let trace = TinyTraces.sized([0, 1, 2, 0, 1, 2], sizes: [7, 8, 7])
         let s3 = try PolicyCatalogue.standard.policy("s3-fifo")
@@ -67,8 +67,8 @@ struct RefusalTests {
                 "s3-fifo: no object was kept; refuses a new object larger than its small queue (small × capacity)."))
     }
 
-    @Test("a capacity below the smallest object is said in one line, not in one for each policy")
-    func nothingFits() async throws {
+    @Test("A capacity below the smallest object gives one note, not one for each policy")
+    func capacityBelowTheSmallestObjectIsOneNote() async throws {
         let trace = TinyTraces.sized([0, 1, 0], sizes: [30, 40])
         let runs = try await Sweep(trace: trace, policies: ["lru", "s3-fifo"], capacities: ["20"]).run()
         let text = ReplayReport(trace: TraceSummary(trace, path: "t"), runs: runs).table()

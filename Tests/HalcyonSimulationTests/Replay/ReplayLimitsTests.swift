@@ -7,7 +7,8 @@ import Testing
 
 @testable import HalcyonSimulation
 
-/// What a replay cannot count in 32 bits is refused before it runs. The limits are lowered, so that no test needs 2³² rows.
+/// A replay that exceeds its 32-bit counts is refused before it runs. The limits are lowered, so that no test needs
+/// 2³² rows.
 @Suite("Limits of a replay", .timeLimit(.minutes(20)))
 struct ReplayLimitsTests {
     private func run(
@@ -24,8 +25,8 @@ struct ReplayLimitsTests {
         return try job.run(over: ReplayInput(trace, for: [job], limits: limits))
     }
 
-    @Test("An offline policy and per-user caches are refused beyond the limit, and no other job is")
-    func positions() throws {
+    @Test("Offline policies and per-user caches are refused beyond the limit, no other job")
+    func offlineAndPerUserReplaysHaveALimitOfRequests() throws {
         for policy in ["belady", "belady-size", "belady(bypass=on)"] {
             #expect(try run(policy, requests: 100, positions: 100).requests == 100)
             let error = #expect(throws: ReplayError.self) { try run(policy, requests: 101, positions: 100) }
@@ -43,13 +44,13 @@ struct ReplayLimitsTests {
         #expect(try run("learned", requests: 101, positions: 100).requests == 101)
     }
 
-    @Test("Prefetching is refused beyond its most objects")
-    func prefetchedObjects() throws {
+    @Test("Prefetching is refused beyond its limit of objects")
+    func prefetchingHasALimitOfObjects() throws {
         #expect(try run("lru", requests: 500, positions: 1_000, prefetch: "markov", objects: 20).requests == 500)
         #expect(throws: ReplayError.self) {
             try run("lru", requests: 500, positions: 1_000, prefetch: "markov", objects: 19)
         }
-        // Each key may have a next one of its own.
+        // Each key may have another next key.
         #expect(throws: ReplayError.self) {
             try run("lru", requests: 500, positions: 1_000, prefetch: "next-key", objects: 39)
         }
@@ -58,15 +59,15 @@ struct ReplayLimitsTests {
     }
 
     @Test("The limits are those of 32-bit positions and of the residency table")
-    func limits() {
+    func limitsAreThoseOf32BitPositions() {
         #expect(ReplayLimits().positions == 4_294_967_294)
         // The next use of a request is its position, below the two numbers with another meaning.
         #expect(UInt32(FutureKnowledge.largestCount - 1) < FutureKnowledge.never - 1)
         #expect(ReplayLimits().prefetchedObjects == 1_073_741_823)
     }
 
-    @Test("The request of a fetch is kept beyond 2³²")
-    func fetches() {
+    @Test("The request number of a fetch is kept beyond 2³²")
+    func requestOfAFetchIsKeptBeyond32Bits() {
         var table = ResidencyTable()
         let number = table.assign(7)
         let request = 1 << 32 + 5
@@ -78,8 +79,8 @@ struct ReplayLimitsTests {
 
 @Suite("Transfers in flight", .timeLimit(.minutes(20)))
 struct TransferQueueTests {
-    @Test("The same as a list that is searched: transfers of any length, cancelled anywhere")
-    func againstAList() {
+    @Test("The queue equals a searched list, with transfers of any length cancelled anywhere")
+    func queueEqualsAListWithCancellations() {
         let queue = TransferQueue()
         var list: [(entry: EntryID, time: Int64)] = []
         var random = SplitMix64(seed: 3)
@@ -94,7 +95,7 @@ struct TransferQueueTests {
                 let (cancelled, again) = (queue.cancel(chosen.entry)?.time, queue.cancel(chosen.entry)?.time)
                 #expect(cancelled == chosen.time && again == nil)
             }
-            // The first to end; of those that end together, the first that was started.
+            // The first to end; of transfers that end together, the first that was started.
             while let place = list.indices.filter({ list[$0].time <= time }).min(by: { list[$0].time < list[$1].time })
             {
                 let first = list.remove(at: place)
@@ -109,8 +110,8 @@ struct TransferQueueTests {
     }
 
     /// A linear search would look at 2 · 10⁹ transfers here.
-    @Test("A hundred thousand in flight, joined from the last to the first")
-    func many() {
+    @Test("A hundred thousand transfers in flight are cancelled and ended in the right order")
+    func hundredThousandTransfersCanBeCancelled() {
         let queue = TransferQueue()
         for index in 0..<100_000 {
             queue.start(
@@ -127,14 +128,15 @@ struct TransferQueueTests {
         #expect(wrong == 0 && none == nil)
     }
 
-    /// 2,000 objects in rounds, one a second, and a fetch that takes 700 s: some 700 are in flight at any time. What arrives
-    /// is used 300 s later.
-    @Test("A replay with hundreds in flight, worked by hand")
-    func replay() throws {
+    /// 2,000 objects in rounds, one a second, and a fetch that takes 700 s: some 700 are in flight at any time. An
+    /// object is used 300 s after its arrival.
+    @Test("A replay with hundreds of transfers in flight counts used and late prefetches")
+    func replayWithHundredsOfTransfersCountsThem() throws {
         let objects = 2_000
         var names = TraceNames()
         for object in 0..<objects { names.keys.append(utf8: Array("\(object * 1_000)".utf8)) }
-        // After object n, n + 1,000 is requested 1,000 requests later: mithril and markov are of no use; a script is.
+        // Object n + 1,000 is requested 1,000 requests after n, which mithril and markov do not learn; so a script
+        // proposes it.
         final class Ahead: PrefetchPolicy {
             let metadataBytes = 0
             func note(_ access: Access, isHit: Bool) {}
@@ -188,8 +190,8 @@ struct LatencyCountsTests {
         return latencies[max(0, Int((0.99 * Double(latencies.count)).rounded(.up)) - 1)]
     }
 
-    @Test("The 99th percentile is exact for uniform sizes, of any size", arguments: [1, 4_095, 1_000_003, 1 << 40 + 1])
-    func uniform(size: Int) {
+    @Test("The 99th percentile is exact for uniform sizes of any size", arguments: [1, 4_095, 1_000_003, 1 << 40 + 1])
+    func percentileWithUniformSizesIsExact(size: Int) {
         for misses in [0, 1, 50, 400] {
             let outcomes = (0..<1_000).map { index -> (AccessOutcome, Int) in
                 (index < misses ? .miss : index < 700 ? .lowerTierHit : .hit, size)
@@ -199,8 +201,8 @@ struct LatencyCountsTests {
         }
     }
 
-    @Test("With variable sizes it is at most 0.05 % too high, exact below 4,096 bytes; the mean is exact")
-    func variable() {
+    @Test("With variable sizes the 99th percentile is at most 0.05 % too high and the mean exact")
+    func percentileWithVariableSizesIsAtMost005PercentHigh() {
         var random = SplitMix64(seed: 12)
         for bits in [11, 20, 40] {
             let outcomes = (0..<5_000).map { _ -> (AccessOutcome, Int) in
@@ -221,8 +223,8 @@ struct LatencyCountsTests {
         }
     }
 
-    @Test("The counts take no memory per request")
-    func memory() {
+    @Test("The counts take memory per distinct size, not per request")
+    func countsTakeNoMemoryPerRequest() {
         var sizes = SizeCounts()
         for request in 0..<200_000 { sizes.count(request % 7 * 1_000) }
         #expect(sizes.groups.count == 7 && sizes.groups.reduce(0) { $0 + $1.count } == 200_000)

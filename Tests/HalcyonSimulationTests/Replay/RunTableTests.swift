@@ -8,7 +8,7 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("The table of runs", .timeLimit(.minutes(20)))
+@Suite("Table of runs", .timeLimit(.minutes(20)))
 struct RunTableTests {
     private func runs(_ trace: Trace, _ policies: [String], _ capacity: String, seeds: Range<UInt64> = 1..<2)
         async throws
@@ -38,8 +38,8 @@ struct RunTableTests {
     }
 
     @Test(
-        "the gap closed by a policy that may refuse objects is measured to the optimum that may, in small caches only")
-    func references() async throws {
+        "The gap closed by a policy that may refuse objects is relative to belady(bypass=on)")
+    func gapOfARefusingPolicyUsesBeladyWithBypass() async throws {
         // A B A B A with room for one: Belady must admit and has 0 hits; with bypassing it has 2.
         let trace = TinyTraces.unit([0, 1, 0, 1, 0])
         let small = try await runs(trace, ["lru", "belady", "belady(bypass=on)", "w-tinylfu"], "1")
@@ -58,8 +58,8 @@ struct RunTableTests {
                 .contains("note: gap closed: from lru to belady.\n"))
     }
 
-    @Test("the gap closed does not change with which policies were asked for")
-    func referencesAreFixed() async throws {
+    @Test("The gap closed does not depend on the other policies of the table")
+    func gapDoesNotDependOnTheOtherPolicies() async throws {
         let trace = TinyTraces.scrambled(count: 5_000, objects: 400)
         let summary = TraceSummary(trace, path: "t")
         let all = try await runs(
@@ -81,8 +81,8 @@ struct RunTableTests {
         #expect(third["s3-fifo"] == "-" && third["fifo"] == second["fifo"])
     }
 
-    @Test("where sizes vary, the table says that belady is a mark")
-    func mark() async throws {
+    @Test("With variable sizes the table notes that belady is not the optimum")
+    func tableNotesThatBeladyIsNoOptimumWithVariableSizes() async throws {
         let trace = TinyTraces.sized([0, 1, 2, 0, 1, 2], sizes: [10, 20, 30])
         let runs = try await runs(trace, ["lru", "belady"], "30")
         let note = "sizes vary, so belady is a mark and not the optimum."
@@ -92,8 +92,8 @@ struct RunTableTests {
         #expect(!ReplayReport(trace: TraceSummary(equal, path: "t"), runs: others).table().contains(note))
     }
 
-    @Test("seeds: one row with the mean and Student's interval, one JSON run for each seed")
-    func seeds() async throws {
+    @Test("Several seeds give one row with mean and Student's interval, and a JSON run each")
+    func seedsGiveOneRowWithMeanAndInterval() async throws {
         let trace = TinyTraces.scrambled(count: 4_000, objects: 300)
         let runs = try await runs(trace, ["random"], "10%", seeds: 1..<6)
         let report = ReplayReport(trace: TraceSummary(trace, path: "t"), runs: runs)
@@ -112,18 +112,18 @@ struct RunTableTests {
     }
 
     @Test(
-        "a mean has no more digits than its margin",
+        "A mean has no more digits than its margin",
         arguments: [
             (0.35544, 0.00042, "35.54 ± 0.04 %"), (0.35544, 0.0012, "35.5 ± 0.1 %"), (0.35544, 0.0142, "36 ± 1 %"),
             (0.35544, 0, "35.54 ± 0.00 %"), (0.35544, 0.00099, "35.5 ± 0.1 %"), (0.5, 0.2, "50 ± 20 %"),
         ])
-    func digits(mean: Double, margin: Double, expected: String) {
+    func meanHasNoMoreDigitsThanItsMargin(mean: Double, margin: Double, expected: String) {
         #expect(RunTable.percent(mean, margin: margin, runs: 5) == expected)
         #expect(RunTable.percent(mean, margin: margin, runs: 1) == mean.percent)
     }
 
-    @Test("the rows in the order of a column, and the requested columns only")
-    func options() async throws {
+    @Test("Rows are in the order of a column, and only requested columns appear")
+    func rowsFollowTheOrderAndColumnsTheRequest() async throws {
         let trace = TinyTraces.scrambled(count: 4_000, objects: 300)
         let runs = try await runs(trace, ["mru", "lru", "belady", "fifo"], "10%")
         let report = ReplayReport(trace: TraceSummary(trace, path: "t"), runs: runs)
@@ -145,8 +145,8 @@ struct RunTableTests {
         #expect(report.table(options).contains("policy  miss ratio") && !report.table(options).contains("hit ratio"))
     }
 
-    @Test("a trace without times warns about the policies and options that use them")
-    func withoutTimes() throws {
+    @Test("A trace without times gives a note about policies and options that use them")
+    func traceWithoutTimesWarnsAboutPoliciesThatUseThem() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", "key\na\nb\na\n")
         let trace = try Trace.load(path)

@@ -17,8 +17,8 @@ struct SharedReplayTests {
         return try #require(await sweep.run().first)
     }
 
-    @Test("hits, windows and warm-up are those of LRU by the book")
-    func agreesWithTheBook() async throws {
+    @Test("Hits, windows and warm-up are those of a textbook LRU")
+    func hitsWindowsAndWarmUpEqualABookLRU() async throws {
         let trace = TinyTraces.scrambled(count: 10_007, objects: 300)
         let hits = bookLRUHits(trace.entries, capacity: 40)
         for warmup in [0, 0.25, 0.9999] {
@@ -38,29 +38,29 @@ struct SharedReplayTests {
         }
     }
 
-    @Test("bytes are counted by the size of what is asked for")
-    func byteHitRatio() async throws {
-        // Capacity 100: a (60), b (30) fit together; c (50) puts a out; a puts b and c out.
+    @Test("Bytes are counted by the size of the requested object")
+    func bytesAreCountedByTheRequestedSize() async throws {
+        // Capacity 100: a (60), b (30) fit together; c (50) evicts a; a evicts b and c.
         let trace = TinyTraces.sized([0, 1, 0, 2, 0, 1], sizes: [60, 30, 50])
         let result = try await run(trace, "lru", "100")
         #expect(result.hits == 1)
         #expect(result.byteHitRatio == 60.0 / (60 + 30 + 60 + 50 + 60 + 30))
         #expect(result.bytesFetched == 60 + 30 + 50 + 60 + 30)
-        // At c the last used is b, which leaves 60 + 50 > 100, so that a goes as well.
+        // At c the last used is b; without it 60 + 50 > 100, so that a is evicted, too.
         #expect(result.evictions == 3)
         #expect(result.capacityUnit == .bytes)
     }
 
-    @Test("what is larger than the cache is refused and counted")
-    func refusals() async throws {
+    @Test("An object larger than the cache is refused and counted")
+    func objectLargerThanTheCacheIsRefusedAndCounted() async throws {
         let result = try await run(TinyTraces.sized([0, 1, 0, 1], sizes: [10, 101]), "lru", "100")
         #expect(result.admissionsRefused == 2)
         #expect(result.hits == 1)
         #expect(result.evictions == 0)
     }
 
-    @Test("a cache of nothing never hits; one larger than the trace misses each object once")
-    func extremes() async throws {
+    @Test("A cache of capacity 0 never hits; one larger than the trace misses each object once")
+    func emptyCacheNeverHitsAndAHugeOneMissesOnce() async throws {
         let trace = TinyTraces.scrambled(count: 2_000, objects: 100)
         for policy in ["lru", "belady", "s3-fifo", "arc"] {
             let nothing = ReplayJob(policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(0))
@@ -69,8 +69,8 @@ struct SharedReplayTests {
         }
     }
 
-    @Test("results do not depend on the number of threads")
-    func threads() async throws {
+    @Test("Results do not depend on the number of threads")
+    func resultsDoNotDependOnThreads() async throws {
         let trace = TinyTraces.scrambled(count: 20_000, objects: 900)
         let policies = ["lru", "random", "s3-fifo", "belady"]
         let sweep = try Sweep(trace: trace, policies: policies, capacities: ["1%", "5%", "100"])
@@ -82,8 +82,8 @@ struct SharedReplayTests {
         #expect(one.map(\.capacityAsked) == policies.flatMap { _ in ["1%", "5%", "100"] })
     }
 
-    @Test("the seed decides what is random, and nothing else does")
-    func seeds() async throws {
+    @Test("The same seed gives the same hits of a random policy, another seed others")
+    func seedDecidesRandomPolicies() async throws {
         let trace = TinyTraces.scrambled(count: 20_000, objects: 900)
         let first = try await run(trace, "random", "100", ReplayOptions(seed: 1))
         let again = try await run(trace, "random", "100", ReplayOptions(seed: 1))
@@ -92,8 +92,8 @@ struct SharedReplayTests {
         #expect(first.hits != other.hits)
     }
 
-    @Test("hits by category and user add up")
-    func tables() async throws {
+    @Test("Hits and requests are counted by category and user")
+    func hitsByCategoryAndUserAddUp() async throws {
         var sets = CategorySets()
         let both = sets.number(of: [0, 1])
         let one = sets.number(of: [1])
@@ -117,8 +117,8 @@ struct SharedReplayTests {
         #expect(users.count == 2)
     }
 
-    @Test("an empty trace, a stream's share and bytes of objects are refused with a sentence")
-    func refusedQuestions() {
+    @Test("An empty trace and bytes of objects without sizes are refused")
+    func emptyTraceAndBytesOfObjectsAreRefused() {
         #expect(throws: ReplayError.self) {
             try Sweep(trace: TinyTraces.unit([]), policies: ["lru"], capacities: ["1"])
         }
@@ -128,9 +128,9 @@ struct SharedReplayTests {
     }
 
     @Test(
-        "an unknown policy is answered with the nearest ones",
+        "The error of an unknown policy names the nearest ones",
         arguments: [("lur", "lru"), ("fiof", "fifo"), ("s3fifo", "s3-fifo"), ("belayd", "belady"), ("twoq", "2q")])
-    func nearest(asked: String, meant: String) throws {
+    func unknownPolicyGetsTheNearestNames(asked: String, meant: String) throws {
         let error = #expect(throws: PolicyError.self) { _ = try PolicyCatalogue.standard.policy(asked) }
         let sentence = try #require(error).description
         #expect(sentence.hasPrefix("There is no policy '\(asked)'; the nearest are "))

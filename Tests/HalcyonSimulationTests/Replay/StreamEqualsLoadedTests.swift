@@ -12,7 +12,7 @@ import Testing
 /// Random traces as CSV files: a stream decides as the loaded trace does.
 @Suite("A stream counts what the loaded trace counts", .timeLimit(.minutes(20)))
 struct StreamEqualsLoadedTests {
-    /// What the file says of sizes.
+    /// The sizes in the file.
     enum Sizes: String, CaseIterable, Sendable {
         /// There is no column.
         case none
@@ -89,7 +89,8 @@ struct StreamEqualsLoadedTests {
         }
     }
 
-    /// Capacities that hold from one object to some forty, four of them fewer than the ten of S3-FIFO's smallest queue, in the unit of the trace.
+    /// Capacities for one object to some forty in the unit of the trace; four hold fewer than the ten objects of
+    /// S3-FIFO's smallest queue.
     private func capacities(_ sizes: Sizes) -> [CapacityRequest] {
         let unit =
             switch sizes {
@@ -111,8 +112,8 @@ struct StreamEqualsLoadedTests {
         let input = ReplayInput(trace, for: jobs)
         #expect(streamed.trace.requests == trace.count && streamed.trace.objects == trace.objectCount)
         #expect(streamed.trace.sizeUnit == trace.sizeUnit)
-        // Where sizes change, an object of the loaded trace has the size of its first request in the file, whether or not that
-        // one has a user.
+        // If sizes change, an object of the loaded trace has the size of its first request in the file, with or
+        // without a user.
         if test.sizes != .changing || test.mode == .shared {
             #expect(streamed.trace.distinctSize == Int(trace.distinctSize))
         }
@@ -139,8 +140,8 @@ struct StreamEqualsLoadedTests {
 
     private func total(_ windows: [Tally]) -> Tally { windows.reduce(into: Tally()) { $0.add($1) } }
 
-    @Test("Every online policy, at capacities from one object", arguments: cases)
-    func everyPolicy(_ test: Case) throws {
+    @Test("Every online policy streams as it runs loaded, at capacities from one object", arguments: cases)
+    func everyOnlinePolicyStreamsAsLoaded(_ test: Case) throws {
         let policies = PolicyCatalogue.standard.entries.filter { !$0.info.traits.contains(.needsFuture) }
         let jobs = ReplayJob.grid(
             policies: try policies.map { try $0.configured() }, capacities: capacities(test.sizes), mode: test.mode)
@@ -153,8 +154,10 @@ struct StreamEqualsLoadedTests {
         }
     }
 
-    @Test("One model for each user's cache, or adapted to it", arguments: cases.filter { $0.mode == .perUser })
-    func models(_ test: Case) throws {
+    @Test(
+        "A model for each user's cache streams as loaded, own or adapted",
+        arguments: cases.filter { $0.mode == .perUser })
+    func ownAndAdaptedModelsStreamAsLoaded(_ test: Case) throws {
         for models in [ModelSharing.own, .adapted] {
             let jobs = ReplayJob.grid(
                 policies: [try PolicyCatalogue.standard.policy("learned")],
@@ -163,8 +166,8 @@ struct StreamEqualsLoadedTests {
         }
     }
 
-    @Test("Prefetching, at once and with a latency; two tiers", arguments: cases)
-    func prefetching(_ test: Case) throws {
+    @Test("Prefetching, at once and with a latency, and two tiers stream as loaded", arguments: cases)
+    func prefetchingAndTiersStreamAsLoaded(_ test: Case) throws {
         var jobs: [ReplayJob] = []
         for policy in ["planner", "markov", "markov-user", "popular", "category-popular", "mithril"] {
             for latency: Int64 in [0, 30_000_000] {

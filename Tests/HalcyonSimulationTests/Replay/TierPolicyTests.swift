@@ -7,15 +7,15 @@ import Testing
 
 @testable import HalcyonSimulation
 
-@Suite("Tiers with policies of their own", .timeLimit(.minutes(20)))
+@Suite("Tiers with their own policies", .timeLimit(.minutes(20)))
 struct TierPolicyTests {
-    @Test("each tier decides as a cache of its policy does with the requests that reach it")
-    func equalsSeparateCaches() throws {
+    @Test("Each tier decides as a cache of its policy with the requests that reach it")
+    func tierDecidesAsACacheOfItsPolicy() throws {
         let trace = TinyTraces.scrambled(count: 6_000, objects: 400)
         let tiers = try TierOptions(parsing: "memory=20:lfu,disk=90:s3-fifo(small=0.2)")
         let result = try ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(1), tiers: tiers)
             .run(over: ReplayInput(trace))
-        // The memory sees every request; the disk those that the memory misses.
+        // The memory serves every request; the disk those that the memory misses.
         func cache(_ name: String, _ capacity: Int) throws -> any AnyCache {
             try PolicyCatalogue.classical.policy(name)
                 .makeCache(PolicyContext(capacity: capacity, entries: trace.objectCount, usesUniformSizes: true))
@@ -37,8 +37,8 @@ struct TierPolicyTests {
         #expect(result.parameters["disk_small"] == "0.2")
     }
 
-    @Test("kingfisher: five minutes in memory, a week on disk, the disk trimmed to a half")
-    func kingfisher() throws {
+    @Test("kingfisher expires after five minutes in memory and a week on disk")
+    func kingfisherExpiresAndTrimsItsTiers() throws {
         // Seconds: 0 fetched; 200 memory; 600 memory expired, disk; 700,000 within a week of 600: disk; then 8 days: none.
         let times: [Int64] = [0, 200, 600, 604_000, 604_000 + 691_200].map { $0 * 1_000_000 }
         let trace = TinyTraces.sized([0, 0, 0, 0, 0], sizes: [100], times: times)
@@ -49,17 +49,17 @@ struct TierPolicyTests {
     }
 
     @Test(
-        "tiers that cannot be read are refused",
+        "Tiers that cannot be parsed are refused",
         arguments: [
             "memory=1:lru", "memory=1:nosuch,disk=2", "memory=1:,disk=2:lru", "memory=:lru,disk=2", "memory=0.1,disk=2",
             "memory=1:lru(,disk=2",
         ])
-    func refused(text: String) {
+    func invalidTiersAreRefused(text: String) {
         #expect(throws: (any Error).self) { try TierOptions(parsing: text) }
     }
 
-    @Test("an offline policy in a tier is refused")
-    func offline() throws {
+    @Test("An offline policy in a tier is refused")
+    func offlinePolicyInATierIsRefused() throws {
         let tiers = try TierOptions(parsing: "memory=5:lru,disk=10:belady")
         let job = ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(1), tiers: tiers)
         #expect(throws: ReplayError.self) { try job.run(over: ReplayInput(TinyTraces.unit([0, 1]))) }

@@ -16,11 +16,11 @@ struct TierTests {
         return (result, try #require(result.tiers))
     }
 
-    @Test("a hand-worked sequence: promotion, hits by tier, latencies")
-    func handWorked() async throws {
+    @Test("Promotion, hits by tier and latencies match a sequence worked by hand")
+    func tiersMatchASequenceByHand() async throws {
         // Memory holds 1 object, disk 2.
         // a: network; memory a, disk a.   b: network; memory b, disk b a.   a: disk; memory a.   a: memory.
-        // c: network; disk's last used is a, so b goes: disk c a.   b: network.
+        // c: network; disk's last used is a, so b is evicted: disk c a.   b: network.
         var tiers = try TierOptions(parsing: "memory=1,disk=2")
         tiers.latency.memory = 1
         tiers.latency.disk = 10
@@ -34,16 +34,16 @@ struct TierTests {
         #expect(tier.p99Latency == 100)
     }
 
-    @Test("the network takes longer for larger objects")
-    func bandwidth() async throws {
+    @Test("The network takes longer for larger objects")
+    func networkTakesLongerForLargerObjects() async throws {
         var tiers = try TierOptions(parsing: "memory=1KB,disk=2KB")
         tiers.latency = try LatencyModel(parsing: "network=50,bandwidth=1KB")
         let (_, tier) = try await run(TinyTraces.sized([0, 0], sizes: [500]), tiers)
         #expect(tier.meanLatency == (50 + 500 + 0.001) / 2)
     }
 
-    @Test("a memory of decoded sizes holds what a memory of sizes multiplied beforehand holds")
-    func decodedSizes() async throws {
+    @Test("A memory tier of decoded sizes has the hits of a cache with multiplied sizes")
+    func memoryOfDecodedSizesEqualsMultipliedSizes() async throws {
         // Memory 100 bytes, 10 per byte on disk; a and b have 4 bytes (40 decoded), c has 11, which does not fit.
         // a, b: network. c: network, in memory refused. a, b: memory. c: disk.
         var tiers = try TierOptions(parsing: "memory=100,disk=1000")
@@ -59,7 +59,7 @@ struct TierTests {
             TinyTraces.unit([0, 1, 0, 2, 0, 1]), TierOptions(memory: .number(2), disk: .number(250)))
         #expect(uniform.memoryHits == entries.memoryHits && uniform.diskHits == entries.diskHits)
 
-        // Any sizes: the memory alone decides its hits, so they are those of one cache over a trace of decoded sizes.
+        // Any sizes: the hits in memory are those of one cache over a trace of decoded sizes.
         let objects = TinyTraces.scrambled(count: 4_000, objects: 150).entries
         let sizes = (0..<150).map { UInt64($0 * 37 % 90 + 1) }
         tiers = try TierOptions(parsing: "memory=9000,disk=2000")
@@ -73,8 +73,8 @@ struct TierTests {
         #expect(both.memoryHits > 500)
     }
 
-    @Test("a ratio of decoded sizes needs sizes and a sensible value", arguments: [0, -1, 20_000, .nan, .infinity])
-    func refusedRatio(ratio: Double) async throws {
+    @Test("A ratio of decoded sizes needs sizes and a value in range", arguments: [0, -1, 20_000, .nan, .infinity])
+    func decodedSizeRatioNeedsSizesAndAValidValue(ratio: Double) async throws {
         var tiers = try TierOptions(parsing: "memory=10,disk=20")
         tiers.decodedSizeRatio = ratio
         await #expect(throws: ReplayError.self) { _ = try await run(TinyTraces.sized([0, 1], sizes: [4, 5]), tiers) }
@@ -82,8 +82,8 @@ struct TierTests {
         await #expect(throws: ReplayError.self) { _ = try await run(TinyTraces.unit([0, 1]), tiers) }
     }
 
-    @Test("entries expire in a tier after their last access there")
-    func expiration() async throws {
+    @Test("Entries expire in a tier after their last access in this tier")
+    func entriesExpireInATierAfterTheirLastAccess() async throws {
         // Seconds 0, 200, 600 and 1,300; memory forgets after 300 s, disk after 500 s.
         let times: [Int64] = [0, 200, 600, 1_300].map { $0 * 1_000_000 }
         var tiers = try TierOptions(parsing: "memory=10,disk=10")
@@ -100,8 +100,8 @@ struct TierTests {
         #expect(longer.diskHits == 2)
     }
 
-    @Test("an infinite memory is a single cache; with no memory the disk is")
-    func degenerate() async throws {
+    @Test("With an empty tier the other tier is a single cache")
+    func emptyTierLeavesASingleCache() async throws {
         let trace = TinyTraces.scrambled(count: 5_000, objects: 200)
         let book = bookLRUHits(trace.entries, capacity: 30).count { $0 }
         let (_, noMemory) = try await run(trace, TierOptions(memory: .number(0), disk: .number(30)))
@@ -110,13 +110,13 @@ struct TierTests {
         #expect(equal.memoryHits == book)
     }
 
-    @Test("each tier of per-user caches learns by a model of its own, from each access once")
-    func modelsOfTiers() async throws {
+    @Test("Each tier of per-user caches has its own model, trained once by each access")
+    func tiersOfPerUserCachesHaveTheirOwnModels() async throws {
         var model = BrowsingModel.shop
         (model.requests, model.users) = (4_000, 12)
         let trace = try model.generate(seed: 1)
         let learned = try PolicyCatalogue.standard.policy("learned")
-        // What the memories do depends on their accesses and their model alone, whatever the disks do.
+        // The decisions of the memory tiers depend on their accesses and their model alone, not on the disks.
         let memories = try await Sweep(
             trace: trace, policies: [learned], capacities: [.number(12)], options: ReplayOptions(byUser: true),
             mode: .perUser
@@ -130,8 +130,8 @@ struct TierTests {
         }
     }
 
-    @Test("a policy given by its type shares its model among per-user caches as one given by its name does")
-    func modelsByType() async throws {
+    @Test("A policy given by its type shares its model as one given by its name does")
+    func policyByTypeSharesItsModelAsByName() async throws {
         var model = BrowsingModel.shop
         (model.requests, model.users) = (3_000, 12)
         let trace = try model.generate(seed: 1)
@@ -145,15 +145,16 @@ struct TierTests {
     }
 
     @Test(
-        "tiers that make no sense are refused",
+        "Incomplete, unknown or repeated tiers are refused",
         arguments: ["", "memory=1", "memory=1,disk=x", "disk=1,disk=2", "a=1,disk=2"])
-    func refused(text: String) {
+    func incompleteTiersAreRefused(text: String) {
         #expect(throws: ReplayError.self) { try TierOptions(parsing: text) }
     }
 
     @Test(
-        "lengths of time", arguments: [("300s", 300), ("5min", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800)])
-    func spans(text: String, seconds: Int64) throws {
+        "Time spans have the units s, min, h, d and w; others are refused",
+        arguments: [("300s", 300), ("5min", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800)])
+    func timeSpansHaveUnits(text: String, seconds: Int64) throws {
         #expect(try TimeSpan(parsing: text).microseconds == seconds * 1_000_000)
         #expect(throws: ReplayError.self) { try TimeSpan(parsing: "-1s") }
         #expect(throws: ReplayError.self) { try TimeSpan(parsing: "7") }

@@ -48,7 +48,7 @@ private struct EqualSizes {
         for (trace, size) in try traces() {
             let sweep = try Sweep(
                 trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)],
-                // A part of an object is no room for one.
+                // A part of an object does not make room for one.
                 capacities: tiers ? [] : [.number(Self.capacity * size + size - 1)], options: options, mode: mode,
                 models: models,
                 tiers: tiers
@@ -63,7 +63,7 @@ private struct EqualSizes {
 struct UniformSizesTests {
     static let names = PolicyCatalogue.standard.entries.map(\.info.name)
 
-    /// What has to be the same whatever the size of all objects.
+    /// The figures that do not depend on the uniform size.
     private func decisions(_ run: RunResult) -> [Int] {
         [run.requests, run.hits, run.evictions, run.admissionsRefused]
     }
@@ -74,7 +74,7 @@ struct UniformSizesTests {
 
     @Test(
         "A policy decides the same without sizes, with sizes of 1 and of 4,096, loaded and streamed", arguments: names)
-    func everyPolicy(name: String) async throws {
+    func policyDecidesTheSameAtAnyUniformSize(name: String) async throws {
         let forms = try EqualSizes()
         let runs = try await forms.runs(name)
         #expect(runs[0].run.hits > 0 && runs[0].run.evictions > 0)
@@ -97,8 +97,8 @@ struct UniformSizesTests {
         }
     }
 
-    @Test("The learned policy's network decides evictions of objects of equal size in bytes, and the same ones")
-    func learned() async throws {
+    @Test("The network of learned decides the same evictions of equal sizes in bytes")
+    func networkOfLearnedDecidesTheSameInBytes() async throws {
         let runs = try await EqualSizes(requests: 6_000).runs("learned")
         #expect(try #require(runs[0].run.metrics["evictions_by_network"]) > 0.1)
         for (run, _) in runs {
@@ -107,8 +107,9 @@ struct UniformSizesTests {
         }
     }
 
-    @Test("Bytes, windows and tables count each request with its size; ratios stay", arguments: ReplayMode.both)
-    func bytes(mode: ReplayMode) async throws {
+    @Test(
+        "Bytes, windows and tables count each request with its size; ratios are unchanged", arguments: ReplayMode.both)
+    func bytesWindowsAndTablesScaleWithTheSize(mode: ReplayMode) async throws {
         let options = ReplayOptions(warmup: 0.1, windows: 3, byCategory: true, byUser: true)
         let runs = try await EqualSizes().runs("s3-fifo", options: options, mode: mode)
         let unit = runs[0].run
@@ -131,12 +132,12 @@ struct UniformSizesTests {
     }
 
     @Test(
-        "Per-user caches decide the same",
+        "Per-user caches decide the same at any uniform size",
         arguments: [
             ("lru", ModelSharing.shared), ("belady", .shared), ("w-tinylfu", .shared), ("learned", .shared),
             ("learned", .own), ("learned", .adapted),
         ])
-    func perUser(name: String, models: ModelSharing) async throws {
+    func perUserCachesDecideTheSame(name: String, models: ModelSharing) async throws {
         let runs = try await EqualSizes().runs(name, mode: .perUser, models: models)
         #expect(runs[0].run.hits > 0 && runs[0].run.evictions > 0)
         for (run, size) in runs {
@@ -146,9 +147,9 @@ struct UniformSizesTests {
     }
 
     @Test(
-        "Two tiers decide the same, and a fetch takes the time that its bytes need",
+        "Two tiers decide the same, and a fetch takes the time of its bytes",
         arguments: ["lru", "s3-fifo", "learned"])
-    func tiers(name: String) async throws {
+    func tiersDecideTheSameAndTransfersTakeTheirTime(name: String) async throws {
         let runs = try await EqualSizes().runs(name, tiers: true)
         let unit = try #require(runs[0].run.tiers)
         #expect(unit.memoryHits > 0 && unit.diskHits > 0 && unit.networkFetches > 0)
@@ -166,9 +167,9 @@ struct UniformSizesTests {
     }
 
     @Test(
-        "Prefetching decides the same, and what is fetched and wasted is in bytes",
+        "Prefetching decides the same, and fetched and wasted sizes are in bytes",
         arguments: [("planner", "lru"), ("markov", "learned")], ReplayMode.both)
-    func prefetching(names: (prefetch: String, policy: String), mode: ReplayMode) async throws {
+    func prefetchingDecidesTheSameInBytes(names: (prefetch: String, policy: String), mode: ReplayMode) async throws {
         var options = ReplayOptions(warmup: 0.1)
         options.prefetch = try PrefetchOptions(
             policy: names.prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(1_500_000))
@@ -185,11 +186,11 @@ struct UniformSizesTests {
         }
     }
 
-    @Test("A budget to prefetch in bytes is spent by the size of the objects")
-    func budgetInBytes() async throws {
+    @Test("A prefetch budget in bytes is spent by the size of the objects")
+    func byteBudgetIsSpentByTheSizeOfObjects() async throws {
         let results = try await EqualSizes().traces()[1...].asyncMap { trace, size in
             var options = ReplayOptions()
-            // Two objects of the first form, and of the other two and a part of a third.
+            // Two objects of one byte, or two pages and a part of a third.
             options.prefetch = try PrefetchOptions(
                 policy: "markov", budget: PrefetchBudget(parsing: "\(2 * size + size / 2)B/request"))
             let sweep = try Sweep(
@@ -204,7 +205,7 @@ struct UniformSizesTests {
     }
 
     @Test("A cache smaller than an object refuses every request", arguments: names)
-    func nothingFits(name: String) async throws {
+    func cacheSmallerThanAnObjectRefusesEveryRequest(name: String) async throws {
         let forms = try EqualSizes(requests: 300)
         let trace = try forms.traces()[2].trace
         for mode in ReplayMode.both {
@@ -224,8 +225,8 @@ struct UniformSizesTests {
         #expect(streamed.hits == 0 && streamed.admissionsRefused == 300)
     }
 
-    @Test("The part of a trace whose sizes are equal is uniform, though the whole is not")
-    func selection() async throws {
+    @Test("A selection with equal sizes is uniform even if the whole trace is not")
+    func selectionWithEqualSizesIsUniform() async throws {
         // The first 400 requests go to objects of 100 bytes, the others to larger ones.
         let requests: [UInt32] = (0..<800).map { $0 < 400 ? $0 * 7 % 50 : 50 + $0 % 50 }
         let sizes: [UInt64] = (0..<100).map { $0 < 50 ? 100 : 101 + $0 }
@@ -242,8 +243,8 @@ struct UniformSizesTests {
         }
     }
 
-    @Test("A training replay and the test of the hypothesis know uniform sizes, too")
-    func training() throws {
+    @Test("A training replay and a test of the hypothesis use uniform sizes, too")
+    func trainingAndHypothesesUseUniformSizes() throws {
         let trained = try EqualSizes(requests: 4_000).traces().map { trace, size in
             try LearnerReplay(trace: trace, capacity: .number(EqualSizes.capacity * size)).train()
         }
@@ -285,8 +286,8 @@ struct UniformStreamTests {
         ).run()
     }
 
-    @Test("A stream whose size changes after its first piece counts what the loaded trace counts")
-    func change() async throws {
+    @Test("A stream whose size changes after its first chunk counts as the loaded trace")
+    func streamWithALateSizeChangeCountsAsLoaded() async throws {
         let folder = try TemporaryFolder()
         let (path, load) = try changing(folder, lastSize: 900)
         let policies = ["lru", "s3-fifo", "gdsf", "2q", "learned"]
@@ -301,8 +302,8 @@ struct UniformStreamTests {
         #expect(report.trace.distinctSize == Int(trace.distinctSize))
     }
 
-    @Test("A pipe whose size changes after its first piece is refused with the number of the request")
-    func pipe() throws {
+    @Test("A pipe whose size changes after its first chunk is refused with the request's number")
+    func pipeWithALateSizeChangeIsRefused() throws {
         let folder = try TemporaryFolder()
         let (path, load) = try changing(folder, lastSize: 900)
         let pipe = "\(folder.path)/pipe.csv"
@@ -322,8 +323,8 @@ struct UniformStreamTests {
         #expect(TraceStream.canReadAgain(path) && !TraceStream.canReadAgain(pipe))
     }
 
-    @Test("S3-FIFO in a cache for 8 objects hits in a stream without sizes what it hits in the loaded trace")
-    func smallCache() async throws {
+    @Test("S3-FIFO in a cache for 8 objects has the same hits in a stream without sizes")
+    func s3fifoForEightObjectsStreamsAsLoaded() async throws {
         let path = BundledTrace.path("shop.csv")
         let load = TraceLoadOptions.with { $0.limit = 10_000 }
         let loaded = try await Sweep(trace: Trace.load(path, load), policies: ["s3-fifo"], capacities: ["8"]).run()[0]

@@ -9,10 +9,10 @@ import Testing
 @testable import HalcyonSimulation
 @testable import HalcyonTrace
 
-@Suite("A part of the users", .timeLimit(.minutes(20)))
+@Suite("Parts of the users", .timeLimit(.minutes(20)))
 struct UserPartTests {
-    @Test("i/n is read, and any other text is refused with what is accepted")
-    func parsing() throws {
+    @Test("i/n is parsed, and any other text is refused with an example")
+    func userPartIsParsedAndOtherTextsRefused() throws {
         let part = try UserPart(parsing: "2/4")
         #expect(part.number == 2 && part.count == 4 && part.description == "2/4")
         #expect(try UserPart(parsing: "1/1").contains(7))
@@ -22,8 +22,8 @@ struct UserPartTests {
         }
     }
 
-    @Test("The hash of a user is fixed: values of another implementation of SplitMix64")
-    func hash() throws {
+    @Test("The hash of a user equals that of another implementation of SplitMix64")
+    func hashOfAUserIsFixed() throws {
         #expect(UserPart.hash(of: 0) == 16_294_208_416_658_607_535)
         #expect(UserPart.hash(of: 1) == 10_451_216_379_200_822_465)
         #expect(UserPart.hash(of: 1_000_000) == 7_497_680_628_364_559_847)
@@ -115,7 +115,7 @@ struct UserPartTests {
     }
 
     @Test("The counts of all parts of a loaded trace add up to those of the whole", arguments: [true, false])
-    func loaded(hasSizes: Bool) throws {
+    func partsOfALoadedTraceAddUp(hasSizes: Bool) throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", csv(seed: hasSizes ? 1 : 2, hasSizes: hasSizes))
         let trace = try Trace.load(path, .with { $0.names = [.users, .categories] }).selection(withUserOnly: true).trace
@@ -135,7 +135,7 @@ struct UserPartTests {
     }
 
     @Test("The counts of all parts of a stream add up to those of the whole", arguments: [true, false])
-    func stream(hasSizes: Bool) throws {
+    func partsOfAStreamAddUp(hasSizes: Bool) throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("t.csv", csv(seed: hasSizes ? 5 : 6, hasSizes: hasSizes))
         let load = TraceLoadOptions.with {
@@ -158,7 +158,7 @@ struct UserPartTests {
     }
 
     @Test("A part without any user of the trace has no requests")
-    func empty() throws {
+    func partWithoutUsersHasNoRequests() throws {
         let trace = TinyTraces.unit([0, 1, 0], users: [0, 0, 0])
         // User 0 belongs to part 4 of 4.
         var job = ReplayJob(policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(1), mode: .perUser)
@@ -168,8 +168,8 @@ struct UserPartTests {
         #expect(result.windows.count == 3 && result.windows.allSatisfy { $0.requests == 0 })
     }
 
-    @Test("What users share has no parts: shared caches, models and prefetching are refused in one sentence")
-    func refusals() throws {
+    @Test("Parts of shared caches, models and prefetching are refused in one sentence")
+    func partsOfSharedCachesAndModelsAreRefused() throws {
         let input = ReplayInput(TinyTraces.scrambled(count: 200, objects: 20, users: 4))
         let (lru, learned) = (
             try PolicyCatalogue.standard.policy("lru"), try PolicyCatalogue.standard.policy("learned")

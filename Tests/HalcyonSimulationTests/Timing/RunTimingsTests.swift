@@ -8,11 +8,12 @@ import Testing
 
 @testable import HalcyonSimulation
 
-/// No figure in nanoseconds is asserted: they are the machine's. What is counted, and that nothing else changes, is ours.
+/// The tests assert the number of times and that nothing else changes. No figure in nanoseconds is asserted: it
+/// depends on the machine.
 @Suite("Times of accesses and evictions", .timeLimit(.minutes(20)))
 struct RunTimingsTests {
-    /// A plain one, one that knows shares, one whose entries expire, two that may turn the newcomer away after all, one whose
-    /// caches share a model.
+    /// A plain policy, one with shares, one whose entries expire, two that may refuse the new object after choosing a
+    /// victim, and one whose caches share a model.
     static let policies = ["lru", "category-quota", "kingfisher-memory", "gdsf", "w-tinylfu", "learned(hidden=4)"]
 
     struct Setting: CustomTestStringConvertible, Sendable {
@@ -40,7 +41,7 @@ struct RunTimingsTests {
                 policy: policy, mode: .perUser, models: .shared, warmup: 0.3,
                 prefetch: try? PrefetchOptions(
                     policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)),
-            // The planner reconsiders what it has fetched.
+            // The planner reconsiders its prefetches.
             Setting(
                 policy: policy, mode: .shared, models: .shared, warmup: 0.3,
                 prefetch: try? PrefetchOptions(
@@ -64,8 +65,8 @@ struct RunTimingsTests {
         ).run(over: ReplayInput(trace))
     }
 
-    @Test("every counted hit, miss and eviction is timed once, and timing changes nothing", arguments: settings)
-    func countsAreTheRuns(_ setting: Setting) throws {
+    @Test("Every counted hit, miss and eviction is timed once, and timing changes nothing", arguments: settings)
+    func everyCountedHitMissAndEvictionIsTimedOnce(_ setting: Setting) throws {
         let trace = try trace()
         var timed = try run(setting, on: trace, timings: true)
         var plain = try run(setting, on: trace, timings: false)
@@ -81,7 +82,7 @@ struct RunTimingsTests {
             #expect(rising == rising.sorted())
             #expect(kind.mean >= 0 && kind.mean <= Double(kind.max))
         }
-        // All else is the same, but for what the clock says of the whole run.
+        // All else is the same except for the times of the whole run.
         timed.timings = nil
         timed.prefetch?.planningMicroseconds = 0
         plain.prefetch?.planningMicroseconds = 0
@@ -92,8 +93,8 @@ struct RunTimingsTests {
         #expect(try JSONReport.data(timed) == JSONReport.data(plain))
     }
 
-    @Test("a run without hits has no times of hits")
-    func nothingToTime() throws {
+    @Test("A run without hits has no times of hits")
+    func runWithoutHitsHasNoTimesOfHits() throws {
         let result = try ReplayJob(
             policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(2), options: ReplayOptions(timings: true)
         ).run(over: ReplayInput(TinyTraces.unit([0, 1, 2, 3])))

@@ -13,15 +13,15 @@ struct TimeHistogramTests {
         return histogram.distribution
     }
 
-    /// The nearest rank by the book: sort and count.
+    /// The nearest rank by its definition: sort and count.
     private func percentile(_ perMille: Int, of values: [Int]) -> Int {
         values.sorted()[max(1, (perMille * values.count + 999) / 1_000) - 1]
     }
 
     @Test(
-        "exact up to 1,023 ns, for any number of times",
+        "Percentiles are exact up to 1,023 ns, for any number of times",
         arguments: [1, 2, 3, 9, 10, 11, 99, 100, 101, 999, 1_000, 5_000])
-    func exact(count: Int) {
+    func percentilesUpTo1023NanosecondsAreExact(count: Int) {
         var random = SplitMix64(seed: UInt64(count))
         let values = (0..<count).map { _ in Int(random.next() % 1_024) }
         let found = distribution(values)
@@ -34,8 +34,8 @@ struct TimeHistogramTests {
         #expect(found.max == values.max())
     }
 
-    @Test("above that at most 1/512 too high, and never above the largest")
-    func nearly() {
+    @Test("Larger percentiles are at most 1/512 too high and never above the maximum")
+    func largerPercentilesAreAtMostOne512thTooHigh() {
         var random = SplitMix64(seed: 3)
         // From some nanoseconds to some ten seconds.
         let values = (0..<4_000).map { _ in Int(random.next() % 10_000_000_000 >> (random.next() % 30)) }

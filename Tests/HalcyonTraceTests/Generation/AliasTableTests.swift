@@ -4,7 +4,7 @@ import Testing
 @testable import HalcyonTrace
 
 @Suite(.timeLimit(.minutes(20))) struct AliasTableTests {
-    @Test func drawsByWeight() {
+    @Test func outcomesAreDrawnByWeight() {
         let table = AliasTable(weights: [1, 0, 3, 6])
         var random = SeededGenerator(seed: 9)
         var counts = [Int](repeating: 0, count: 4)
@@ -16,12 +16,12 @@ import Testing
         #expect(abs(counts[3] - 60_000) < 775)
     }
 
-    @Test func oneOutcomeIsCertain() {
+    @Test func singleOutcomeIsCertain() {
         var random = SeededGenerator(seed: 9)
         #expect(AliasTable(weights: [0.1]).draw(using: &random) == 0)
     }
 
-    @Test func zipfMatchesItsProbabilities() {
+    @Test func zipfDrawsMatchTheirProbabilities() {
         let table = AliasTable.zipf(count: 100, alpha: 0.8)
         var random = SeededGenerator(seed: 2)
         var counts = [Int](repeating: 0, count: 100)

@@ -3,12 +3,12 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@Suite("Browsing models written as they are generated", .timeLimit(.minutes(20)))
+@Suite("Browsing models written during generation", .timeLimit(.minutes(20)))
 struct BrowsingCSVTests {
     @Test(
-        "The file is that of the generated trace, to the byte",
+        "The written file equals that of the generated trace, to the byte",
         arguments: ["shop", "feed", "uninformative", "million-users"])
-    func equalBytes(preset: String) throws {
+    func writtenFileEqualsTheGeneratedTrace(preset: String) throws {
         var model = try #require(BrowsingModel.preset(named: preset))
         model.requests = 20_000
         model.users = min(model.users, 3_000)
@@ -26,8 +26,8 @@ struct BrowsingCSVTests {
         #expect(facts.distinctSize == trace.distinctSize && facts.hasSizes == (trace.sizeUnit == .bytes))
     }
 
-    @Test("A name that no CSV line can hold, and a parameter without a meaning, are refused and leave no file")
-    func refusals() throws {
+    @Test("A name that a CSV cannot hold and an invalid parameter are refused and leave no file")
+    func invalidNamesAndParametersLeaveNoFile() throws {
         var model = BrowsingModel.informative
         model.categoryNames = ["a\nb"]
         let folder = try TemporaryFolder()
@@ -38,8 +38,8 @@ struct BrowsingCSVTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("A million users browse in interleaved sessions over the whole period")
-    func interleaved() throws {
+    @Test("Users of the model million-users have interleaved sessions over the whole period")
+    func millionUsersBrowseInInterleavedSessions() throws {
         var model = BrowsingModel.millionUsers
         model.users = 2_000
         model.requests = 200_000
@@ -51,7 +51,7 @@ struct BrowsingCSVTests {
             first[Int(user)] = min(first[Int(user)], position)
             last[Int(user)] = position
         }
-        // Each user returns: from the first to the last request lies most of the period.
+        // Each user returns: the first and the last request are most of the period apart.
         let spans = zip(first, last).map { Double($1 - $0) / 200_000 }.sorted()
         #expect(spans[1_000] > 0.6)
         #expect(zip(trace.times, trace.times.dropFirst()).allSatisfy { $0 <= $1 })

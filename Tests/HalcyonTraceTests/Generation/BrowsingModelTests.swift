@@ -10,12 +10,12 @@ import Testing
         return model
     }
 
-    @Test func aLabelThatTellsAllIsTheGroup() throws {
+    @Test func fullSignalMakesLabelsTheGroups() throws {
         let outcome = try small().generateWithTruth(seed: 3)
         #expect(outcome.groups == labels(of: outcome))
     }
 
-    @Test func theSignalChangesLabelsOnly() throws {
+    @Test func signalChangesLabelsOnly() throws {
         var model = small()
         model.medianSize = 50_000
         let told = try model.generateWithTruth(seed: 3)
@@ -29,7 +29,7 @@ import Testing
         #expect(told.trace.objectCategories != untold.trace.objectCategories)
     }
 
-    @Test(arguments: [0, 0.5]) func theSignalIsTheShareOfTrueLabels(signal: Double) throws {
+    @Test(arguments: [0, 0.5]) func signalIsTheShareOfTrueLabels(signal: Double) throws {
         var model = small()
         model.categorySignal = signal
         let outcome = try model.generateWithTruth(seed: 3)
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// 400 users, 16 categories, and sizes with a median of 40 KB in every category.
-    @Test func harmlessHasSizesThatDoNotDependOnTheCategory() throws {
+    @Test func sizesOfHarmlessDoNotDependOnTheCategory() throws {
         let outcome = try BrowsingModel.harmless.generateWithTruth(seed: 1, names: false)
         let trace = outcome.trace
         #expect(trace.count == 200_000 && trace.userCount == 400 && trace.categoryCount == 16)
@@ -89,7 +89,7 @@ import Testing
         let trace = try model.generate(seed: 1)
         var counts = [Int](repeating: 0, count: trace.objectCount)
         for entry in trace.entries { counts[Int(entry)] += 1 }
-        // Half of the requests create an object of their own; keys of those lie above the catalogue's or are arrivals.
+        // Half of the requests create a new object; its key is above the catalogue's or that of an arrival.
         let once = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
         #expect(once > 10_000 - 400)
 
@@ -105,7 +105,7 @@ import Testing
         #expect(one.categoryCount == 1)
     }
 
-    @Test func scansWalkThroughTheCatalogue() throws {
+    @Test func scansFollowTheCatalogue() throws {
         var model = small()
         model.requests = 300
         model.concurrentSessions = 1
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func timesNeverRunBackwards() throws {
+    @Test func timesNeverDecrease() throws {
         let trace = try small().generate(seed: 2)
         for index in 1..<trace.count { #expect(trace.times[index] >= trace.times[index - 1]) }
         // 20,000 requests at 0.05 a second take 4.6 days.
@@ -155,7 +155,7 @@ import Testing
         #expect(throws: GenerationError.self) { try model.generate(seed: 1) }
     }
 
-    @Test func everyPresetHasItsName() {
+    @Test func everyPresetIsFoundByItsName() {
         #expect(BrowsingModel.presetNames.allSatisfy { BrowsingModel.preset(named: $0) != nil })
         #expect(BrowsingModel.preset(named: "market") == nil)
     }

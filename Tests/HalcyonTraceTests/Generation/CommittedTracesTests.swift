@@ -7,8 +7,10 @@ struct CommittedTracesTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../Traces").standardizedFileURL
 
-    @Test("each is what its command makes, to the byte", arguments: ["shop", "feed", "uniform-categories"])
-    func remade(name: String) throws {
+    @Test(
+        "Each committed trace equals the output of its command, to the byte",
+        arguments: ["shop", "feed", "uniform-categories"])
+    func committedTraceEqualsItsCommandsOutput(name: String) throws {
         let model = try #require(BrowsingModel.preset(named: name))
         let path = NSTemporaryDirectory() + "halcyon-\(name)-\(UUID().uuidString).csv"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -19,8 +21,8 @@ struct CommittedTracesTests {
         #expect(committed.count { $0 == 10 } > 100_000)
     }
 
-    @Test("the labels of two of them are all that differs")
-    func sameAccesses() throws {
+    @Test("shop and uniform-categories differ in their labels only")
+    func shopAndUniformCategoriesDifferInLabelsOnly() throws {
         let shop = try Trace.load(Self.folder.appendingPathComponent("shop.csv").path)
         let uniform = try Trace.load(Self.folder.appendingPathComponent("uniform-categories.csv").path)
         #expect(shop.entries == uniform.entries)

@@ -3,7 +3,7 @@ import Testing
 @testable import HalcyonTrace
 
 @Suite(.timeLimit(.minutes(20))) struct PlainModelTests {
-    @Test func loopGoesRound() throws {
+    @Test func loopRepeatsItsObjectsInOrder() throws {
         let trace = try LoopModel(requests: 7, objects: 3).generate(seed: 1)
         #expect(trace.entries == [0, 1, 2, 0, 1, 2, 0])
         #expect(trace.objectCount == 3)
@@ -13,7 +13,7 @@ import Testing
         #expect(trace.report.noSizes)
     }
 
-    /// Each object keeps its place in a round, but for the range of displacement.
+    /// Each object keeps its place in a round, within the range of displacement.
     @Test func jitterDisplacesWithinItsRange() throws {
         var model = LoopModel(requests: 4_000, objects: 100)
         model.jitter = 0.25
@@ -33,7 +33,7 @@ import Testing
         #expect(try model.generate(seed: 3).keys != keys)
     }
 
-    @Test func phasesHaveObjectsOfTheirOwn() throws {
+    @Test func phasesHaveTheirOwnObjects() throws {
         var model = LoopModel(requests: 10, objects: 2)
         model.phases = 3
         #expect(try model.generate(seed: 1).keys == [0, 1, 0, 1, 2, 3, 2, 4, 5, 4])
@@ -70,7 +70,7 @@ import Testing
         #expect(Double(within) / Double(reuses) > 0.6)
     }
 
-    @Test func zipfIsTheSameForTheSameSeed() throws {
+    @Test func zipfIsEqualForTheSameSeed() throws {
         let model = ZipfModel(requests: 5_000, objects: 700, alpha: 0.9)
         let first = try model.generate(seed: 5)
         let again = try model.generate(seed: 5, names: false)
@@ -90,7 +90,7 @@ import Testing
         #expect(Int(next) == trace.objectCount)
     }
 
-    @Test func scannedObjectsComeOnceAndInOrder() throws {
+    @Test func scannedObjectsOccurOnceInOrder() throws {
         let trace = try ScanModel(requests: 50_000, objects: 100, scanShare: 0.4, scanLength: 50).generate(seed: 1)
         let keys = trace.entries.map { Int(trace.names.keys[$0]) ?? -1 }
         let scanned = keys.filter { $0 >= 100 }

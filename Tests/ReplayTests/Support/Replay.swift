@@ -2,7 +2,7 @@ import Foundation
 import HalcyonTestSupport
 import Testing
 
-/// What a run of the command left.
+/// The outcome of a run of the command.
 struct Outcome {
     let output: Data
     let errors: String
@@ -21,7 +21,7 @@ struct Outcome {
     func runs() throws -> [[String: Any]] { try #require(try json()["runs"] as? [[String: Any]]) }
 }
 
-/// The built command, run as a person runs it.
+/// The built command, run in a process.
 enum Replay {
     /// The executable.
     static let executable = BuiltExecutable.url("replay")
@@ -87,8 +87,8 @@ enum Replay {
 }
 
 extension ChildProcess {
-    /// Waits until the replay itself has begun, which its first line of progress in `file` shows; it then handles signals. The
-    /// environment has to set `HALCYON_PROGRESS_SECONDS` low.
+    /// Waits for the first line of progress in `file`, after which the replay handles signals. The environment must
+    /// set `HALCYON_PROGRESS_SECONDS` low.
     func waitForProgress(in file: String) throws {
         while isRunning, try !String(contentsOfFile: file, encoding: .utf8).contains(" so far") { usleep(1_000) }
     }

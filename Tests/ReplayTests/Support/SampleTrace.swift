@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// A small trace with everything that a trace can have, and what LRU makes of it, counted in the plainest way.
+/// A small trace with all columns, and the hits of LRU on it, counted by the simplest code.
 struct SampleTrace {
     struct Request {
         var time: Int
@@ -13,7 +13,7 @@ struct SampleTrace {
 
     let requests: [Request]
 
-    /// Skewed over 120 objects, 10 users of whom one in forty requests has none, two categories an object.
+    /// Skewed over 120 objects, with 10 users and two categories an object; one in forty requests has no user.
     init(count: Int = 1_500, seed: UInt64 = 7) {
         var random = SplitMix64(seed: seed)
         var time = 0
@@ -34,7 +34,7 @@ struct SampleTrace {
     /// The bytes of all distinct objects.
     var distinctBytes: Int { Set(requests.map(\.key)).reduce(0) { $0 + $1 * 37 % 500 + 1 } }
 
-    /// The hits of LRU among the requests from `warmup` on; capacity in bytes, or in objects where `costsAreOne`.
+    /// The hits of LRU among the requests from `warmup` on; the capacity is in bytes, or in objects if `costsAreOne`.
     static func lruHits(_ requests: some Sequence<Request>, capacity: Int, costsAreOne: Bool = false, warmup: Int = 0)
         -> Int
     {
@@ -54,7 +54,7 @@ struct SampleTrace {
         return hits
     }
 
-    /// The hits of LRU where every user has a cache.
+    /// The hits of LRU in per-user caches.
     func perUserHits(capacity: Int) -> Int {
         Dictionary(grouping: requests.filter { $0.user != nil }, by: \.user).values
             .reduce(0) { $0 + SampleTrace.lruHits($1, capacity: capacity) }
