@@ -1,8 +1,4 @@
 import HalcyonEviction
-import HalcyonSupport
-
-/// A bin of calibrated probabilities.
-public typealias CalibrationBin = HalcyonSupport.CalibrationBin
 
 /// A prefetch policy: it proposes, after each access, objects to fetch before they are requested.
 ///

@@ -12,12 +12,6 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
     @inlinable
     public init(seed: UInt64) { state = seed }
 
-    /// The state, from which another generator continues alike.
-    package var position: UInt64 {
-        get { state }
-        set { state = newValue }
-    }
-
     /// Returns the next 64 random bits.
     @inlinable
     @inline(__always)

@@ -91,11 +91,9 @@ struct ModelCommandTests {
         #expect(foreign.code == 65 && foreign.errors.contains("t.csv: "))
     }
 
-    @Test("The users' caches share a model, have their own, or adapt the shared one; the report says which")
-    func fleetModels() throws {
-        for (arguments, models) in [
-            ([], "shared"), (["--models", "own"], "own"), (["--models", "adapted"], "adapted"),
-        ] {
+    @Test("The users' caches share a model or have their own; the report says which")
+    func modelSharing() throws {
+        for (arguments, models) in [([], "shared"), (["--models", "own"], "own")] {
             let runs = try Replay.run(
                 ["t.csv", "--policy", "learned,lru", "--only", "--capacity", "30", "--per", "user", "--format", "json"]
                     + arguments, in: folder

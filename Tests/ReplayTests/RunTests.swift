@@ -65,15 +65,6 @@ struct RunTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/r.json"))
     }
 
-    @Test("names of the version before are still accepted")
-    func formerNames() throws {
-        let listed = try ["--parameters", "--knobs"].map { try Replay.run(["generate", "zipf", $0], in: folder).text }
-        #expect(listed[0] == listed[1] && listed[0].contains("objects="))
-        #expect(
-            try runs("-p", "hyperbolic(cost=divides)")[0]["hits"] as? Int
-                == runs("-p", "hyperbolic(size=divides)")[0]["hits"] as? Int)
-    }
-
     @Test("Hits equal those of a textbook LRU with --skip, --limit and --warmup")
     func hitsEqualABookLRUOnSlices() throws {
         let requests = trace.requests

@@ -27,7 +27,6 @@ static const struct {
     {"learner's output, 64 rows", gemv, 64, 32, 0},
     {"learner's output, 256 rows", gemv, 256, 32, 0},
     {"learner's output gradient", gemv_transposed, 256, 32, 0},
-    {"user correction, 64 candidates", gemv_transposed, 38, 64, 0},
     {"planner scores 12 candidates", gemm_transposed, 12, 16, 40},
     {"planner trains, forward", gemm, 32, 16, 40},
     {"planner trains, gradient", gemm_transposed, 40, 16, 32},

@@ -87,8 +87,8 @@ public struct ConfiguredPolicy: Sendable {
     /// Every parameter with its value; those of the admission rule only if there is one.
     public var parameters: [(name: String, value: String)] { factory.parameters + admission.used }
 
-    /// The parameters that results name: all but those that were added to the policy later and have their defaults; see
-    /// ``Parameter/addedLater()``.
+    /// The parameters that results name: all but those that were added to the policy later and have their defaults
+    /// (``Parameter/addedLater()``), and the removed ones that stored results name (``Parameter/recording(_:_:)``).
     package var recordedParameters: [(name: String, value: String)] { factory.recordedParameters + admission.used }
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
@@ -160,7 +160,7 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
     var recordedParameters: [(name: String, value: String)] {
         let defaults = Policy.Parameters()
         return Policy.Parameters.table.filter { !$0.isRecordedIfSet || $0.read(values) != $0.read(defaults) }
-            .map { ($0.name, $0.read(values)) }
+            .flatMap { [($0.name, $0.read(values))] + ($0.removed.map { [$0] } ?? []) }
     }
 
     var learns: Bool { Policy.Model.self != NoModel.self }

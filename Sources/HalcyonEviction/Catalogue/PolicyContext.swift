@@ -12,8 +12,6 @@ public struct PolicyContext: Sendable {
     public var future: FutureKnowledge?
     /// The lifetime of an entry in microseconds, which each hit restarts; `nil` leaves it to the policy.
     public var lifetime: Int64?
-    /// Whether a cache that shares its model with others adds to it what its own requests teach.
-    public var adaptsModel = false
     /// Whether entries will be prefetched: the cache keeps them apart from the policy until their first request (see
     /// `PrefetchedEntries`), and collects its victims.
     public var prefetches = false

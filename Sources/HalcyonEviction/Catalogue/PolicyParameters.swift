@@ -37,8 +37,7 @@ extension PolicyParameters {
         var values = self
         var given: Set<String> = []
         for setting in settings {
-            guard let parameter = Self.table.first(where: { $0.name == setting.name || $0.formerName == setting.name })
-            else {
+            guard let parameter = Self.table.first(where: { $0.name == setting.name }) else {
                 throw .unknownParameter(setting.name, policy: policy, accepted: Self.table.map(\.name))
             }
             guard given.insert(parameter.name).inserted else {
@@ -96,17 +95,10 @@ public struct Parameter<Owner>: Sendable {
     private(set) var isFixedInTuning = false
     /// Whether results name the parameter only where it differs from its default.
     private(set) var isRecordedIfSet = false
-    /// A name that is accepted besides, for one version.
-    private(set) var formerName: String?
+    /// The name and the value of a removed parameter that results name after this one.
+    private(set) var removed: (name: String, value: String)?
     package let read: @Sendable (Owner) -> String
     let write: @Sendable (inout Owner, String) -> Bool
-
-    /// The same parameter, which also accepts the name that it had in the version before.
-    public func formerly(_ name: String) -> Parameter {
-        var parameter = self
-        parameter.formerName = name
-        return parameter
-    }
 
     /// The same parameter, which states what is to be cached and not how well: a search of parameters leaves it as it
     /// is, unless the user names it.
@@ -121,6 +113,14 @@ public struct Parameter<Owner>: Sendable {
     public func addedLater() -> Parameter {
         var parameter = fixedInTuning()
         parameter.isRecordedIfSet = true
+        return parameter
+    }
+
+    /// The same parameter, after which results name a parameter that the policy no longer has, with the value that stored
+    /// results have, so that stored results keep their names.
+    package func recording(_ removed: String, _ value: String) -> Parameter {
+        var parameter = self
+        parameter.removed = (removed, value)
         return parameter
     }
 

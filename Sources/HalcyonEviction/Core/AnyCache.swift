@@ -47,12 +47,6 @@ public protocol AnyCache: AnyObject {
     /// Moves the victims since the last call to the end of `list`; none unless ``PolicyContext/keepsVictims`` or
     /// ``PolicyContext/prefetches`` is set.
     func takeVictims(into list: inout [EntryID])
-    /// Writes the state of the cache, so that the cache can be released and later be resumed by ``unpack(from:)``. O(n).
-    /// Returns false, and writes nothing, if the cache cannot be packed: one that prefetches or collects its victims, and
-    /// one whose policy is not ``EvictionPolicy/isPackable``.
-    func pack(into packer: inout StatePacker) -> Bool
-    /// Replaces the state of a cache that was just made by the state of one with the same policy, context and model.
-    func unpack(from unpacker: inout StateUnpacker)
     /// The size of all residents.
     var used: Int { get }
     /// The number of residents, expired ones included.
@@ -221,10 +215,6 @@ public final class PolicyCache<Policy: EvictionPolicy & ~Copyable>: AnyCache {
     }
 
     public func takeVictims(into list: inout [EntryID]) { tables.pointee.takeVictims(into: &list) }
-
-    public func pack(into packer: inout StatePacker) -> Bool { Policy.pack(core, into: &packer) }
-
-    public func unpack(from unpacker: inout StateUnpacker) { Policy.unpack(core, from: &unpacker) }
 
     public var used: Int { tables.pointee.used }
 

@@ -54,22 +54,6 @@ public struct CacheCore<Policy: EvictionPolicy & ~Copyable>: ~Copyable {
         return count
     }
 
-    /// Writes the state, if the cache can be packed; see ``AnyCache/pack(into:)``.
-    @inlinable
-    func pack(into packer: inout StatePacker) -> Bool {
-        guard tables.isPackable, policy.isPackable else { return false }
-        tables.pack(into: &packer)
-        policy.pack(into: &packer)
-        return true
-    }
-
-    /// Reads the state; see ``AnyCache/unpack(from:)``.
-    @inlinable
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        tables.unpack(from: &unpacker)
-        policy.unpack(from: &unpacker)
-    }
-
     // MARK: - Requests
 
     /// Serves the requests of a batch in order and writes the outcome of each to `outcomes`.

@@ -64,29 +64,6 @@ struct CacheTables: ~Copyable {
     @inlinable
     var byteCount: Int { resident.byteCount + sizes.byteCount + deadlines.byteCount + prefetched.byteCount }
 
-    /// Whether ``pack(into:)`` writes all state but the limits, which the cache is made with.
-    @usableFromInline
-    var isPackable: Bool { !prefetches && !keepsVictims }
-
-    @usableFromInline
-    func pack(into packer: inout StatePacker) {
-        for number in [used, count, evictions, expirations] { packer.write(number) }
-        resident.pack(into: &packer, fields: [1])
-        sizes.pack(into: &packer, fields: [8])
-        deadlines.pack(into: &packer, fields: [8])
-    }
-
-    @usableFromInline
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        used = unpacker.read()
-        count = unpacker.read()
-        evictions = unpacker.read()
-        expirations = unpacker.read()
-        resident.unpack(from: &unpacker, fields: [1])
-        sizes.unpack(from: &unpacker, fields: [8])
-        deadlines.unpack(from: &unpacker, fields: [8])
-    }
-
     /// The requests between two steps of ``EvictionPolicy/expect(_:step:)``: as long as memory takes to answer.
     @inlinable static var requestsPerStep: Int { 6 }
 

@@ -92,15 +92,6 @@ public protocol EvictionPolicy: ~Copyable {
     /// the number of an object that is forgotten. By default false.
     static var decidesByNumber: Bool { get }
 
-    /// Whether ``pack(into:)`` can write the whole state of the policy. By default false.
-    var isPackable: Bool { get }
-
-    /// Writes the state, apart from what the policy is made with: its parameters, its context and a shared model.
-    func pack(into packer: inout StatePacker)
-
-    /// Replaces the state of a policy that was just made by the one that ``pack(into:)`` wrote.
-    mutating func unpack(from unpacker: inout StateUnpacker)
-
     // The methods below run a cache core under this policy. No policy implements them. Their default implementations are
     // compiled for the policy's type, by the module of the policy, so that a cache of unknown type is fast.
 
@@ -124,10 +115,6 @@ public protocol EvictionPolicy: ~Copyable {
     static func metadataBytes(on core: UnsafeMutablePointer<CacheCore<Self>>) -> MetadataBytes
     /// The number of entries that only the policy remembers; see ``CacheCore/rememberedCount(below:)``.
     static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int
-    /// Writes the state of the core; see ``AnyCache/pack(into:)``.
-    static func pack(_ core: UnsafeMutablePointer<CacheCore<Self>>, into packer: inout StatePacker) -> Bool
-    /// Reads the state of the core; see ``AnyCache/unpack(from:)``.
-    static func unpack(_ core: UnsafeMutablePointer<CacheCore<Self>>, from unpacker: inout StateUnpacker)
     /// Destroys the core at an address.
     static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>)
 }
@@ -192,18 +179,6 @@ extension EvictionPolicy where Self: ~Copyable {
     /// False: numbers only tell entries apart.
     @inlinable
     public static var decidesByNumber: Bool { false }
-
-    /// False.
-    @inlinable
-    public var isPackable: Bool { false }
-
-    /// Writes nothing.
-    @inlinable
-    public func pack(into packer: inout StatePacker) {}
-
-    /// Reads nothing.
-    @inlinable
-    public mutating func unpack(from unpacker: inout StateUnpacker) {}
 }
 
 extension EvictionPolicy where Self: ~Copyable {
@@ -268,20 +243,6 @@ extension EvictionPolicy where Self: ~Copyable {
     @inlinable
     public static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int {
         core.pointee.rememberedCount(below: end)
-    }
-
-    /// Writes the state, if the cache can be packed.
-    @inlinable
-    public static func pack(
-        _ core: UnsafeMutablePointer<CacheCore<Self>>, into packer: inout StatePacker
-    ) -> Bool {
-        core.pointee.pack(into: &packer)
-    }
-
-    /// Reads the state.
-    @inlinable
-    public static func unpack(_ core: UnsafeMutablePointer<CacheCore<Self>>, from unpacker: inout StateUnpacker) {
-        core.pointee.unpack(from: &unpacker)
     }
 
     /// Releases what the core owns.

@@ -22,8 +22,7 @@ public struct Hyperbolic: ~Copyable, CataloguedPolicy {
         public var size = SizeEffect.ignored
         public static let table = [
             Parameter<Self>.integer("sample", \.sample, in: 1...65536, "residents drawn for each eviction"),
-            Parameter.choice("size", \.size, "whether the priority of an entry is divided by its size")
-                .formerly("cost"),
+            Parameter.choice("size", \.size, "whether the priority of an entry is divided by its size"),
         ]
 
         public init() {}

@@ -20,14 +20,4 @@ public struct LRU: ~Copyable, CataloguedPolicy {
     public mutating func insert(_ access: Access) { links.pushHead(access.entry, to: &list) }
     public mutating func remove(_ entry: EntryID) { links.remove(entry, from: &list) }
     public var metadataBytes: MetadataBytes { MetadataBytes(perNumber: links.byteCount) }
-
-    public var isPackable: Bool { true }
-    public func pack(into packer: inout StatePacker) {
-        links.pack(into: &packer)
-        list.pack(into: &packer)
-    }
-    public mutating func unpack(from unpacker: inout StateUnpacker) {
-        links.unpack(from: &unpacker)
-        list.unpack(from: &unpacker)
-    }
 }

@@ -1,8 +1,3 @@
-import HalcyonSupport
-
-/// The random number generator from which policies draw.
-public typealias SplitMix64 = HalcyonSupport.SplitMix64
-
 /// A set of entries with a payload each, stored contiguously in arbitrary order for random draws.
 ///
 /// Insertion, removal, look-up and drawing are O(1). At a removal, the last entry takes the index of the removed one.

@@ -21,16 +21,6 @@ public struct EntryList: Sendable, Equatable {
     /// Whether the list is empty.
     @inlinable
     public var isEmpty: Bool { first == .none }
-
-    func pack(into packer: inout StatePacker) {
-        for number in [Int(first), Int(last), number] { packer.write(number) }
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        first = unpacker.read()
-        last = unpacker.read()
-        number = unpacker.read()
-    }
 }
 
 /// The links of one or more ``EntryList``s: 8 bytes a slot. Every operation is O(1).
@@ -58,10 +48,6 @@ public struct LinkArena: ~Copyable {
     /// The number of heap bytes in use.
     @inlinable
     public var byteCount: Int { links.byteCount }
-
-    func pack(into packer: inout StatePacker) { links.pack(into: &packer, fields: [4, 4]) }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) { links.unpack(from: &unpacker, fields: [4, 4]) }
 
     /// Returns the next entry towards the head, or `.none`.
     @inlinable @inline(__always)

@@ -107,29 +107,6 @@ public struct IndexedHeap<Key: Comparable & BitwiseCopyable>: ~Copyable {
         return top
     }
 
-    /// Writes the heap, whose keys consist of whole numbers.
-    ///
-    /// - Parameter key: the bytes of each number of a key.
-    package func pack(into packer: inout StatePacker, key: [Int]) {
-        packer.write(used)
-        packer.write(room)
-        packer.write(nodes, count: used, fields: key + [MemoryLayout<EntryID>.size])
-        packer.write(places.capacity)
-    }
-
-    /// Replaces the content by the one that was written. O(entries).
-    package mutating func unpack(from unpacker: inout StateUnpacker, key: [Int]) {
-        let count = unpacker.read(Int.self)
-        room = unpacker.read()
-        GrowingMemory.resize(&nodes, to: room)
-        let first = UnsafeMutableRawPointer(nodes)
-        first.initializeMemory(as: UInt8.self, repeating: 0, count: count * MemoryLayout<Node>.stride)
-        unpacker.read(into: nodes, count: count, fields: key + [MemoryLayout<EntryID>.size])
-        places = SlotArray(repeating: .none, capacity: unpacker.read())
-        used = count
-        for place in 0..<count { places[nodes[place].entry] = UInt32(truncatingIfNeeded: place) }
-    }
-
     @inlinable @inline(__always)
     mutating func put(_ node: Node, at place: Int) {
         nodes[place] = node

@@ -62,7 +62,9 @@ struct ComparisonPairing {
         notes =
             parts == 0
             ? []
-            : ["\(parts.counted("part")) of fleets \(parts == 1 ? "is" : "are") left out: 'replay merge' adds them up."]
+            : [
+                "\(parts.counted("part")) of the users \(parts == 1 ? "is" : "are") left out: 'replay merge' adds them up."
+            ]
     }
 
     /// Returns the cells of a side by what they must agree in. Cells that differ only in what is compared are variants.

@@ -85,11 +85,11 @@ public struct ResultMerge: Sendable {
     ///   files of a cell differ, or builds are mixed; nothing is written then. `TraceError` if a file cannot be written.
     public func run() throws -> Outcome {
         let contents = try contents()
-        let fleets = try FleetParts(contents.parts.map { ($0.key, $0.value) })
+        let parted = try CellParts(contents.parts.map { ($0.key, $0.value) })
         var outcome = Outcome()
         var sums: [(hash: String, data: Data, sidecar: CellProvenance?)] = []
         var replaced: Set<String> = []
-        for sum in fleets.sums {
+        for sum in parted.sums {
             let data = try sum.cell.json()
             if let whole = contents.cells[sum.hash], try whole.data() != data {
                 throw ReplayError.data(
@@ -110,7 +110,7 @@ public struct ResultMerge: Sendable {
             replaced.formUnion(sum.parts)
         }
         let sumHashes = Set(sums.map(\.hash))
-        for group in fleets.incomplete {
+        for group in parted.incomplete {
             if contents.cells[group.whole] != nil || sumHashes.contains(group.whole) {
                 replaced.formUnion(group.parts)
             } else {

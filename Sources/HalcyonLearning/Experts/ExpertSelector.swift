@@ -7,7 +7,7 @@ enum Expert: UInt8, CaseIterable {
     /// LRU: the score is the time of the last access.
     case recency
 
-    /// The bit of ``Sample/outcome`` for an object that this expert would have evicted.
+    /// The bit of ``SampleRow/outcome`` for an object that this expert would have evicted.
     var mark: UInt8 { 2 << rawValue }
 
     /// The name in reports.

@@ -90,18 +90,6 @@ struct GreedyDual: ~Copyable {
         for resident in residents { update(resident.slot, priority: resident.priority, now: resident.last) }
     }
 
-    func pack(into packer: inout StatePacker) {
-        for number in [clock, unit, meanWeight] { packer.write(number) }
-        heap.pack(into: &packer, key: [4, 4])
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        clock = unpacker.read()
-        unit = unpacker.read()
-        meanWeight = unpacker.read()
-        heap.unpack(from: &unpacker, key: [4, 4])
-    }
-
     /// Sets the clock, for tests.
     mutating func set(clock: Float) { self.clock = clock }
 

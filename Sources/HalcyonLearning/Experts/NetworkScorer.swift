@@ -6,17 +6,14 @@ struct NetworkScorer {
     private static let leastSpread: Float = 0.000_01
 
     private let learner: UnsafeMutablePointer<Learner>
-    /// The number of this cache's correction; see ``UserCorrections``.
-    private let correction: UInt32
     private let missCost: MissCost
     private let usesUniformSizes: Bool
     /// Whether the objects scored together last had different logits. Without any feature, or with features that are equal
     /// for all objects, the network has nothing to decide by; the better heuristic then decides.
     var distinguishesObjects = true
 
-    init(learner: UnsafeMutablePointer<Learner>, correction: UInt32, missCost: MissCost, usesUniformSizes: Bool) {
+    init(learner: UnsafeMutablePointer<Learner>, missCost: MissCost, usesUniformSizes: Bool) {
         self.learner = learner
-        self.correction = correction
         self.missCost = missCost
         self.usesUniformSizes = usesUniformSizes
     }
@@ -29,7 +26,7 @@ struct NetworkScorer {
         let learner = learner
         learner.pointee.features.write(
             slots, count: count, of: records, at: instant, columns: learner.pointee.trainer.inputs)
-        learner.pointee.trainer.predict(columns: count, user: correction, logits: scores)
+        learner.pointee.trainer.predict(columns: count, logits: scores)
         var (least, most) = (Float.infinity, -Float.infinity)
         var place = 0
         while place < count {
@@ -47,7 +44,7 @@ struct NetworkScorer {
     func score(_ record: ObjectRecord, at instant: FeatureInstant) -> Float {
         let learner = learner
         learner.pointee.features.write(record, at: instant, inputs: learner.pointee.trainer.inputs)
-        let logit = learner.pointee.trainer.predict(user: correction)
+        let logit = learner.pointee.trainer.predict()
         return missCost.score(logit: logit, logSize: record.logSize, usesUniformSizes: usesUniformSizes)
     }
 }

@@ -11,15 +11,16 @@ import HalcyonEviction
 /// and this cache does not comes back with the next request. The shadow of LRU needs no such detour: the least recent
 /// resident is evicted. After a turnover (``SimulatedPolicy/turnoversFollowed``) the learner decides again. If it falls
 /// behind again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows beyond
-/// chance after ``turnoversOfTrial`` turnovers. So the number of trials grows with the logarithm of the number of turnovers.
+/// chance after ``turnoversUntilReview`` turnovers. So a shadow that is behind is followed a number of times that grows with
+/// the logarithm of the number of turnovers.
 /// A shadow that is ahead of the one that is followed takes its place.
 ///
 /// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU. In a cache of more
 /// than ``mostSimulated`` entries they end once the learner is ahead of all of them beyond chance after
-/// ``turnoversOfTrial`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
+/// ``turnoversUntilReview`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
 /// capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead there by
 /// ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not followed for
-/// ``turnoversOfTrial`` turnovers and is not ahead on the sample of late. A cache of more than ``mostResidents`` entries
+/// ``turnoversUntilReview`` turnovers and is not ahead on the sample of late. A cache of more than ``mostResidents`` entries
 /// begins with the sample. A shadow that begins late has the residents at first, and its differences count after a
 /// turnover. There are no shadows with prefetching: what is prefetched takes space that a shadow has.
 ///
@@ -42,8 +43,8 @@ struct PolicyShadows: ~Copyable {
     static let mostResidents = 16_384
     /// The standard deviations by which a shadow of a sample is ahead when one of all objects begins.
     static let errorsOfProposal = 2.0
-    /// The turnovers after which the learner may have proved itself.
-    static let turnoversOfTrial = 4
+    /// The turnovers after which the learner is compared with the shadows again.
+    static let turnoversUntilReview = 4
     /// With variable sizes, the binary logarithm of the factor by which a sample gets smaller.
     private static let thinning = 4
 
@@ -68,14 +69,14 @@ struct PolicyShadows: ~Copyable {
     /// The decisions that the leader still takes.
     private var remaining = 0
     /// The decisions of the learner since it decided again.
-    private var trial = 0
-    /// The number of times that the learner fell behind since it proved itself.
+    private var learnerDecisions = 0
+    /// The number of times that the learner fell behind since it was ahead of all shadows.
     private var failures = 0
     /// The residents that left the leader, the oldest first. They may have returned to it, or have left this cache.
     private var surplus = ArraySlice<EntryID>()
     private var victims: [EntryID] = []
     /// The most residents at an eviction. With variable sizes they bound those of the shadows, because the owner of a cache
-    /// may limit their number, which policies are not told.
+    /// may limit their number, which policies do not receive.
     private var mostSeen = 0
     /// Whether the owner of the cache made it smaller. Until then ``mostSeen`` never falls.
     private var isTrimmed = false
@@ -105,8 +106,8 @@ struct PolicyShadows: ~Copyable {
             ? MetadataBytes(fixed: sample, perResident: all) : MetadataBytes(fixed: sample + all)
     }
 
-    /// The shadows of this cache: all that decide, or that decide whether another begins.
-    var judges: [PolicyShadow] { sampled.isEmpty ? full : sampled }
+    /// The shadows whose results can lead to an override.
+    var activeShadows: [PolicyShadow] { sampled.isEmpty ? full : sampled }
 
     /// The number of shadows of all objects.
     var fullCount: Int { full.count }
@@ -119,7 +120,7 @@ struct PolicyShadows: ~Copyable {
     var followsLeastRecent: Bool { leader == .lru }
 
     private mutating func start() {
-        (leader, surplus, trial, failures) = (nil, [], 0, 0)
+        (leader, surplus, learnerDecisions, failures) = (nil, [], 0, 0)
         (full, sampled) = ([], [])
         fullNumbers = ShadowNumbers()
         guard context.usesUniformSizes else {
@@ -358,8 +359,10 @@ struct PolicyShadows: ~Copyable {
         for index in full.indices { full[index].awaitFairness() }
         for index in sampled.indices { sampled[index].awaitFairness() }
         guard leader != nil else {
-            trial += 1
-            if trial > PolicyShadows.turnoversOfTrial * max(history.count, 16) { endTrial(history: history) }
+            learnerDecisions += 1
+            if learnerDecisions > PolicyShadows.turnoversUntilReview * max(history.count, 16) {
+                reviewLearner(history: history)
+            }
             return
         }
         decisions += 1
@@ -368,19 +371,19 @@ struct PolicyShadows: ~Copyable {
     }
 
     private mutating func endFollowing() {
-        (leader, surplus, trial) = (nil, [], 0)
+        (leader, surplus, learnerDecisions) = (nil, [], 0)
         forgetRecent()
     }
 
     /// Forgets the failures of the learner if it is ahead of all shadows beyond chance, and ends shadows of all objects that
     /// are not needed.
-    private mutating func endTrial(history: borrowing ObjectHistory) {
+    private mutating func reviewLearner(history: borrowing ObjectHistory) {
         if failures == 0 && full.isEmpty { return }
-        let isProved = judges.allSatisfy { $0.isBehind }
-        if isProved { failures = 0 }
+        let isAhead = activeShadows.allSatisfy { $0.isBehind }
+        if isAhead { failures = 0 }
         if shift == 0 || full.isEmpty || !context.usesUniformSizes { return }
         if sampled.isEmpty {
-            if isProved { beginSample(history: history) }
+            if isAhead { beginSample(history: history) }
         } else if !sampled.contains(where: { shadow in
             shadow.recent.excess > 0 && full.contains { $0.policy == shadow.policy }
         }) {
@@ -406,7 +409,7 @@ struct PolicyShadows: ~Copyable {
 
     /// The cost that a policy saved beyond this cache, as far as all shadows were simulated.
     private func total(of policy: SimulatedPolicy) -> Double {
-        judges.first { $0.policy == policy }?.total.excess ?? 0
+        activeShadows.first { $0.policy == policy }?.total.excess ?? 0
     }
 
     /// Begins shadows of all objects for those that are ahead on the sample. O(residents).
@@ -425,7 +428,7 @@ struct PolicyShadows: ~Copyable {
             dropVictims(of: twin)
             twin.decisionsUntilFair = history.count
             full.append(twin)
-            trial = -history.count
+            learnerDecisions = -history.count
         }
     }
 
@@ -454,7 +457,7 @@ struct PolicyShadows: ~Copyable {
         fullNumbers = ShadowNumbers()
         for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
         forgetRecent()
-        trial = 0
+        learnerDecisions = 0
     }
 
     /// Finds all residents that the leader does not hold. O(residents).

@@ -34,7 +34,7 @@ struct HeldBackSamples: ~Copyable {
     init(every: Int, bound: Int, seed: UInt64) {
         self.every = every
         self.bound = bound
-        rows = HeapArray(repeating: 0, count: bound * Sample.width)
+        rows = HeapArray(repeating: 0, count: bound * SampleRow.width)
         generator = SplitMix64(seed: seed ^ 0xE81D)
     }
 
@@ -63,7 +63,7 @@ struct HeldBackSamples: ~Copyable {
         held += 1
         let place = count < bound ? count : generator.next(below: held)
         guard place < bound else { return true }
-        (rows.base + place * Sample.width).update(from: row, count: Sample.width)
+        (rows.base + place * SampleRow.width).update(from: row, count: SampleRow.width)
         let note = Note(order: seen, logit: logit, steps: steps, weights: weights)
         if place < count { notes[place] = note } else { notes.append(note) }
         return true
@@ -72,7 +72,7 @@ struct HeldBackSamples: ~Copyable {
     /// Returns the kept samples, in the order in which their labels became known. O(n log n).
     func inOrder() -> [(note: Note, row: [UInt8])] {
         notes.indices.sorted { notes[$0].order < notes[$1].order }.map { place in
-            (notes[place], (0..<Sample.width).map { rows[place * Sample.width + $0] })
+            (notes[place], (0..<SampleRow.width).map { rows[place * SampleRow.width + $0] })
         }
     }
 }

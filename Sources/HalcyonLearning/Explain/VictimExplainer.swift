@@ -99,8 +99,8 @@ struct VictimExplainer {
     /// Returns the features of an object now, and the network's weights.
     private func scored(_ record: ObjectRecord, at instant: FeatureInstant) -> VictimRecord.Scored {
         let learner = learner
-        let row = HeapArray<UInt8>(repeating: 0, count: Sample.width)
-        Sample.write(record, at: instant, features: &learner.pointee.features, into: row.base)
+        let row = HeapArray<UInt8>(repeating: 0, count: SampleRow.width)
+        SampleRow.write(record, at: instant, features: &learner.pointee.features, into: row.base)
         let weights = learner.pointee.watch.weights(after: learner.pointee.trainer.steps) {
             learner.pointee.trainer.network.weights
         }
@@ -130,7 +130,7 @@ struct VictimRecord {
     struct Scored {
         /// The requests that the cache had served.
         let request: Int
-        /// The row of the ``Sample``.
+        /// The row of the ``SampleRow``.
         let row: [UInt8]
         /// The binary logarithm of the object's size, which the row has in eighths.
         let logSize: Float

@@ -22,10 +22,8 @@ package struct FeatureGroups: OptionSet, Sendable {
     package static let time = FeatureGroups(rawValue: 1 << 7)
     /// The activity of the user of the last access: all accesses, those in this session, the time since the last one.
     package static let activity = FeatureGroups(rawValue: 1 << 8)
-    /// The requests for the object over all caches that share the model.
-    package static let fleet = FeatureGroups(rawValue: 1 << 9)
 
-    package static let all = FeatureGroups(rawValue: 0x3FF)
+    package static let all = FeatureGroups(rawValue: 0x1FF)
 }
 
 /// The places of the features in a row of ``width`` bytes.
@@ -47,7 +45,8 @@ package enum Feature {
     @usableFromInline package static let seconds = 27, dayPhase = 28, dayQuadrature = 29, weekPhase = 30,
         weekQuadrature = 31
     @usableFromInline package static let sinceUser = 32, sessionLength = 33, userAccesses = 34
-    @usableFromInline package static let fleetRate = 35, fleetAccesses = 36
+    /// Two features of a removed group, always 0. The initial weights and the model files depend on the width of a row.
+    static let unused = 35..<37
     /// The constant 1, which replaces a bias.
     @usableFromInline package static let one = 37
 
@@ -89,14 +88,9 @@ extension Feature {
     /// The numbers of features that a network may have.
     static let layouts = [width]
 
-    /// The name of each place of a row. An unused place is named by its number.
+    /// The name of each place of a row. The ``unused`` places keep their names in model files.
     static let names: [String] = {
-        var names = (0..<width).map { "unused_\($0)" }
-        for group in FeatureGroups.named {
-            for (place, name) in group.features { names[place] = name }
-        }
-        names[one] = "one"
-        return names
+        FeatureGroups.named.flatMap { $0.features.map(\.name) } + ["fleet_rate", "fleet_accesses", "one"]
     }()
 }
 
@@ -157,9 +151,6 @@ extension FeatureGroups {
                 (Feature.sinceUser, "since_user"), (Feature.sessionLength, "session_length"),
                 (Feature.userAccesses, "user_accesses"),
             ]),
-        Named(
-            group: .fleet, name: "fleet",
-            features: [(Feature.fleetRate, "fleet_rate"), (Feature.fleetAccesses, "fleet_accesses")]),
     ]
 
     /// The names of the groups in this set, in their order.
@@ -178,7 +169,7 @@ extension FeatureGroups {
 /// The groups of features as plain Booleans, which are fast to test in debug builds, too.
 @usableFromInline
 struct FeatureSwitches: BitwiseCopyable {
-    @usableFromInline let recency, frequency, size, popularity, category, user, session, time, activity, fleet: Bool
+    @usableFromInline let recency, frequency, size, popularity, category, user, session, time, activity: Bool
 
     init(_ groups: FeatureGroups) {
         recency = groups.contains(.recency)
@@ -190,6 +181,5 @@ struct FeatureSwitches: BitwiseCopyable {
         session = groups.contains(.session)
         time = groups.contains(.time)
         activity = groups.contains(.activity)
-        fleet = groups.contains(.fleet)
     }
 }

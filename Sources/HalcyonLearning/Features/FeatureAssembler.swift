@@ -21,7 +21,6 @@ struct FeatureAssembler: ~Copyable {
     private let uses: FeatureSwitches
     /// The user–category features, over all caches that share the model.
     var userCategory: UserCategoryFeatures
-    private var sharedPopularity = SharedPopularity()
     private let scales: FeatureScales
     private let vectors: VectorKernels
     /// The present row as plain numbers.
@@ -37,7 +36,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     var byteCount: Int {
-        userCategory.byteCount + sharedPopularity.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
+        userCategory.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }
 
     /// Counts an access.
@@ -47,10 +46,6 @@ struct FeatureAssembler: ~Copyable {
     ///   - isRepeat: whether the user of the object's last access is the same.
     mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
         userCategory.note(access, second: second, gap: gap, isRepeat: isRepeat)
-        if uses.fleet {
-            if WrappingClock.isSweepDue(userCategory.clock) { sharedPopularity.limitAges(at: userCategory.clock) }
-            sharedPopularity.note(access.object, now: userCategory.clock)
-        }
     }
 
     /// Writes the features of an object as bytes.
@@ -98,7 +93,7 @@ struct FeatureAssembler: ~Copyable {
         for feature in Feature.timeOfDay {
             fill(feature, of: matrix, count: count, with: uses.time ? numbers[feature] : 0)
         }
-        encode(Feature.fleetRate..<Feature.one, of: matrix, count: count, isUsed: uses.fleet)
+        for feature in Feature.unused { fill(feature, of: matrix, count: count, with: 0) }
         (matrix + Feature.one * count).update(repeating: 1, count: count)
     }
 
@@ -163,62 +158,5 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.userChanges * stride] = FastMath.float(small: UInt32(record.userChanges))
         }
         if uses.time { row[Feature.seconds * stride] = FastMath.float(instant.second &- record.lastSecond) }
-        if uses.fleet { sharedPopularity.write(record.object, now: userCategory.clock, into: row, stride: stride) }
-    }
-}
-
-/// The requests for each object over all caches that share a model.
-///
-/// A live cache of one user does not have this knowledge; a server that receives the requests of all users has it. In a
-/// single cache it adds nothing to the object's own record. All operations are O(1). Bytes: 12 an object.
-struct SharedPopularity: ~Copyable {
-    /// The half-life of the rate, in requests of all users.
-    private static let forgetting: Float = 1 / 5_000
-
-    struct Count: BitwiseCopyable {
-        /// The request of the last access.
-        var last: UInt32 = 0
-        /// All accesses.
-        var accesses: UInt32 = 0
-        /// The accesses, decayed.
-        var rate: Float = 0
-    }
-
-    private var counts = SlotArray(repeating: Count())
-
-    var byteCount: Int { counts.byteCount }
-
-    /// Counts an access at `now`.
-    @inline(__always)
-    mutating func note(_ object: UInt32, now: Int) {
-        var count = counts[object]
-        count.rate = rate(count, now: now) + 1
-        count.accesses = min(count.accesses, .max - 1) &+ 1
-        count.last = UInt32(truncatingIfNeeded: now)
-        counts[object] = count
-    }
-
-    /// Writes the features of an object as of access `now` into a row of numbers that are `stride` apart.
-    @inline(__always)
-    func write(_ object: UInt32, now: Int, into row: UnsafeMutablePointer<Float>, stride: Int) {
-        let count = counts[object]
-        row[Feature.fleetRate * stride] = rate(count, now: now)
-        row[Feature.fleetAccesses * stride] = FastMath.float(count.accesses)
-    }
-
-    /// Limits the time since the last access to each object; see `WrappingClock`. O(objects).
-    @inline(never)
-    mutating func limitAges(at now: Int) {
-        let now = UInt32(truncatingIfNeeded: now)
-        for object in 0..<UInt32(counts.capacity) {
-            counts[object].last = WrappingClock.limited(counts[object].last, now: now)
-        }
-    }
-
-    @inline(__always)
-    private func rate(_ count: Count, now: Int) -> Float {
-        count.rate
-            * FastMath.exp2(
-                -FastMath.float(UInt32(truncatingIfNeeded: now) &- count.last) * SharedPopularity.forgetting)
     }
 }

@@ -18,13 +18,13 @@ package struct FeatureScales: ~Copyable {
         self.vectors = vectors
         let times = [
             Feature.age, Feature.sinceFirst, Feature.categoryAge, Feature.userAge, Feature.seconds, Feature.sinceUser,
-            Feature.sessionLength, Feature.userAccesses, Feature.fleetAccesses,
+            Feature.sessionLength, Feature.userAccesses,
         ]
         for place in times { steps[place] = 8 }
         let counts = [
             Feature.count0, Feature.count1, Feature.count2, Feature.count3, Feature.accesses, Feature.residentAccesses,
             Feature.userChanges, Feature.categoryFast, Feature.categorySlow, Feature.userRate, Feature.userDistinct,
-            Feature.transition, Feature.fleetRate,
+            Feature.transition,
         ]
         for place in counts { steps[place] = 16 }
         let bytes = [

@@ -18,11 +18,6 @@ struct Ghost: BitwiseCopyable {
     private var gap3 = UInt8.max
     /// 1 if the object belongs to the sample of ``PolicyShadows``.
     private var sampled: UInt8 = 0
-    /// Fills the last byte, so that each byte of a ghost belongs to a number.
-    private var unused: UInt8 = 0
-
-    /// The bytes of each number, in the order of memory.
-    static let fields = [4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 
     init() {}
 
@@ -121,23 +116,5 @@ struct GhostRing: ~Copyable {
     private mutating func enlarge() {
         ring.grow(
             to: min(GrowingMemory.room(for: max(ring.count + 1, 8), after: ring.count), limit), filling: Ghost())
-    }
-
-    /// Writes the ghosts up to the last one that stands for an object.
-    func pack(into packer: inout StatePacker) {
-        var filled = ring.count
-        while filled > 0, ring[filled - 1].entry == .none { filled -= 1 }
-        for number in [ring.count, next, limit, filled] { packer.write(number) }
-        packer.write(ring.base, count: filled, fields: Ghost.fields)
-    }
-
-    /// Reads the ghosts, and calls `body` with the object and the place of each.
-    mutating func unpack(from unpacker: inout StateUnpacker, _ body: (EntryID, UInt32) -> Void) {
-        ring.grow(to: unpacker.read(), filling: Ghost())
-        next = unpacker.read()
-        limit = unpacker.read()
-        let filled = unpacker.read(Int.self)
-        unpacker.read(into: ring.base, count: filled, fields: Ghost.fields)
-        for place in 0..<filled where ring[place].entry != .none { body(ring[place].entry, UInt32(place)) }
     }
 }

@@ -163,29 +163,6 @@ struct ObjectHistory: ~Copyable {
         ghosts.limitAges(at: now, isWaiting: isWaiting)
     }
 
-    /// Writes the records and ghosts. The places of objects follow from both.
-    func pack(into packer: inout StatePacker) {
-        for number in [used, records.count, Int(newest), Int(oldest), count, Int(free), places.capacity] {
-            packer.write(number)
-        }
-        packer.write(records.base, count: used, fields: ObjectRecord.fields)
-        ghosts.pack(into: &packer)
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        used = unpacker.read()
-        records.grow(to: unpacker.read(), filling: ObjectRecord())
-        newest = unpacker.read()
-        oldest = unpacker.read()
-        count = unpacker.read()
-        free = unpacker.read()
-        var places = SlotArray<UInt32>(repeating: .max, capacity: unpacker.read())
-        unpacker.read(into: records.base, count: used, fields: ObjectRecord.fields)
-        for slot in 0..<used where records[slot].entry != .none { places[records[slot].entry] = UInt32(slot) }
-        ghosts.unpack(from: &unpacker) { places[$0] = $1 | ObjectHistory.ghostBit }
-        self.places = places
-    }
-
     private mutating func freeSlot() -> UInt32 {
         if free != ObjectRecord.none {
             let slot = free

@@ -50,9 +50,6 @@ struct ObjectRecord: BitwiseCopyable {
     /// The object's place among the candidates.
     var candidate = notCandidate
 
-    /// The bytes of each number, in the order of memory.
-    static let fields = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1]
-
     /// The binary logarithm of the object's size, within 1/2,000; at least 0.
     var logSize: Float {
         @inline(__always) get { FastMath.float(small: UInt32(shortLogSize)) / 1_024 }

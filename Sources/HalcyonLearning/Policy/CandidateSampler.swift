@@ -35,19 +35,6 @@ struct CandidateSampler: ~Copyable {
 
     var byteCount: Int { candidates.byteCount }
 
-    func pack(into packer: inout StatePacker) {
-        candidates.pack(into: &packer)
-        for number in [Int(hand), handSteps, scoring, served] { packer.write(number) }
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        candidates.unpack(from: &unpacker)
-        hand = unpacker.read()
-        handSteps = unpacker.read()
-        scoring = unpacker.read()
-        served = unpacker.read()
-    }
-
     // MARK: The decisions that one scoring serves
 
     /// Returns the number of evictions that one scoring serves.

@@ -86,26 +86,6 @@ struct CandidateSet: ~Copyable {
         scorings.grow(to: room, filling: 0)
     }
 
-    func pack(into packer: inout StatePacker) {
-        packer.write(count)
-        packer.write(slots.count)
-        packer.write(slots.base, count: count, fields: [4])
-        packer.write(scores.base, count: count, fields: [4])
-        packer.write(scorings.base, count: count, fields: [1])
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        count = unpacker.read()
-        let room = unpacker.read(Int.self)
-        slots.grow(to: room, filling: ObjectRecord.none)
-        scores.grow(to: room, filling: 0)
-        scorings.grow(to: room, filling: 0)
-        unpacker.read(into: slots.base, count: count, fields: [4])
-        unpacker.read(into: scores.base, count: count, fields: [4])
-        unpacker.read(into: scorings.base, count: count, fields: [1])
-        known = nil
-    }
-
     /// Removes the candidate at `place`.
     @inline(__always)
     mutating func remove(at place: Int, records: UnsafeMutablePointer<ObjectRecord>) {

@@ -2,7 +2,7 @@ import HalcyonEviction
 
 /// The parameters of ``LearnedPolicy``.
 public struct LearnedParameters: PolicyParameters {
-    /// The expert that decides once the network is ready.
+    /// The expert that decides once the network is ready. Stored results name `contest`.
     enum Decider: String, CaseIterable, Sendable {
         case expertSelection = "contest"
         case network, heuristic
@@ -38,7 +38,6 @@ public struct LearnedParameters: PolicyParameters {
     var session = Switch.on
     var time = Switch.on
     var activity = Switch.on
-    var fleet = Switch.off
     var kernels = Kernels.portable
 
     /// Whether the policy starts with ``pretrained``.
@@ -81,15 +80,13 @@ public struct LearnedParameters: PolicyParameters {
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),
         .choice("size", \.size, "feature group: size"),
-        .choice("popularity", \.popularity, "feature group: changes of the user"),
+        .choice("popularity", \.popularity, "feature group: how often the object's user changed"),
         .choice("category", \.category, "feature group: use of the categories by all users"),
         .choice("user", \.user, "feature group: use of the categories by the user"),
         .choice("session", \.session, "feature group: the categories of the present session"),
         .choice("time", \.time, "feature group: wall time, time of day and of the week"),
-        .choice("activity", \.activity, "feature group: activity of the user"),
-        .choice(
-            "fleet", \.fleet, "feature group: requests for the object over all caches that share the model"
-        ),
+        // Stored results name the removed feature group `fleet`, which was off.
+        .choice("activity", \.activity, "feature group: activity of the user").recording("fleet", "off"),
         .choice(
             "kernels", \.kernels,
             "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
@@ -115,7 +112,6 @@ public struct LearnedParameters: PolicyParameters {
         [(group: FeatureGroups, state: WritableKeyPath<LearnedParameters, Switch> & Sendable)] = [
             (.recency, \.recency), (.frequency, \.frequency), (.size, \.size), (.popularity, \.popularity),
             (.category, \.category), (.user, \.user), (.session, \.session), (.time, \.time), (.activity, \.activity),
-            (.fleet, \.fleet),
         ]
 
     /// The groups of features that are switched on.

@@ -105,7 +105,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
         let (learner, missCost) = (model.learner, parameters.missCost)
-        let correction = context.adaptsModel ? learner.pointee.trainer.corrections.open() : UserCorrections.none
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes
         self.model = model
@@ -113,11 +112,10 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         countsModel = !learner.pointee.isCounted
         learner.pointee.isCounted = true
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
-        labeller = SampleLabeller(learner: learner, correction: correction, parameters: parameters, context: context)
+        labeller = SampleLabeller(learner: learner, parameters: parameters, context: context)
         sampler = CandidateSampler(
             learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
-        scorer = NetworkScorer(
-            learner: learner, correction: correction, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
+        scorer = NetworkScorer(learner: learner, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         greedyDual = GreedyDual(missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         recencyGuard = RecencyGuard(capacity: context.capacity)
         explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
@@ -228,45 +226,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
         let learner = learner
         learner.pointee.features.userCategory.sets.define(categorySet, members: members)
-    }
-
-    /// False if the model is the cache's own, or corrected for it, or if a victim is to be explained.
-    public var isPackable: Bool {
-        !ownsModel && labeller.correction == UserCorrections.none && !explainer.isWaiting
-    }
-
-    public func pack(into packer: inout StatePacker) {
-        history.pack(into: &packer)
-        labeller.pack(into: &packer)
-        sampler.pack(into: &packer)
-        greedyDual.pack(into: &packer)
-        packer.write(generator.position)
-        packer.write(now)
-        packer.write(missRatio)
-        packer.write(UInt64(second))
-        packer.write(newObject &+ 1)
-        packer.write(newObjectScore ?? 0)
-        for flag in [newObjectScore != nil, scorer.distinguishesObjects, countsModel] { packer.write(flag) }
-        for number in [Int(expert.rawValue), evictions, evictionsByNetwork] { packer.write(number) }
-    }
-
-    public mutating func unpack(from unpacker: inout StateUnpacker) {
-        history.unpack(from: &unpacker)
-        labeller.unpack(from: &unpacker)
-        sampler.unpack(from: &unpacker)
-        greedyDual.unpack(from: &unpacker)
-        generator.position = unpacker.read()
-        now = unpacker.read()
-        missRatio = unpacker.read()
-        second = unpacker.read()
-        newObject = unpacker.read(UInt32.self) &- 1
-        let score = unpacker.read(Float.self)
-        newObjectScore = unpacker.read(Bool.self) ? score : nil
-        scorer.distinguishesObjects = unpacker.read()
-        countsModel = unpacker.read()
-        expert = Expert(rawValue: unpacker.read()) ?? .greedyDual
-        evictions = unpacker.read()
-        evictionsByNetwork = unpacker.read()
     }
 
     // MARK: The steps of every request
@@ -526,12 +485,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The number of evictions that one scoring serves.
     var evictionsPerScoring: Int { sampler.evictionsPerScoring(residents: history.count, missRatio: missRatio) }
 
-    /// The heap bytes held. The model counts in the first cache that it was made for, and each cache's correction in that
-    /// cache. Both are fixed, as are the waiting samples, which are bounded, and the candidates.
+    /// The heap bytes held. The model counts in the first cache that it was made for. It is fixed, as are the waiting
+    /// samples, which are bounded, and the candidates.
     public var metadataBytes: MetadataBytes {
         var fixed = labeller.byteCount + sampler.byteCount
-        if countsModel { fixed += learner.pointee.byteCount - learner.pointee.trainer.corrections.byteCount }
-        if labeller.correction != UserCorrections.none { fixed += UserCorrections.bytesEach }
+        if countsModel { fixed += learner.pointee.byteCount }
         // The heap numbers residents by their records, not by their objects.
         return history.metadataBytes + shadows.metadataBytes
             + MetadataBytes(fixed: fixed, perResident: greedyDual.byteCount + recencyGuard.byteCount)
@@ -540,14 +498,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public var metrics: [PolicyMetric] {
         let (steps, samples) = (learner.pointee.trainer.steps, learner.pointee.trainer.samples)
         let selector = learner.pointee.trainer.selector
-        var adaptation: [PolicyMetric] = []
-        if labeller.correction != UserCorrections.none {
-            let logLoss = learner.pointee.trainer.corrections.logLoss(labeller.correction)
-            adaptation = [
-                PolicyMetric("log_loss_shared", Double(logLoss.shared)),
-                PolicyMetric("log_loss_adapted", Double(logLoss.adapted)),
-            ]
-        }
         return [
             PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
             PolicyMetric("samples_not_taken", labeller.samplesNotTaken.rounded()),
@@ -563,6 +513,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             PolicyMetric("shadow_follows", Double(shadows.follows)),
             PolicyMetric("shadow_decisions", Double(shadows.decisions)),
             PolicyMetric("shadow_following", shadows.isFollowing ? 1 : 0),
-        ] + adaptation
+        ]
     }
 }

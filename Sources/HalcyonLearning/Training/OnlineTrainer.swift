@@ -19,15 +19,12 @@ struct OnlineTrainer: ~Copyable {
 
     /// Whether the network no longer changes.
     private(set) var isFrozen = false
-    /// The corrections of single users.
-    var corrections: UserCorrections
     /// The samples held back from training, on which the network is evaluated; none by default.
     var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
 
     private var descent: StandardizedDescent
     private var buffer: ReplayBuffer
     private var fresh: HeapArray<UInt8>
-    private var freshUsers: HeapArray<UInt32>
     private var freshCount = 0
     private var owed = 0
     private var input: HeapArray<Float>
@@ -50,12 +47,10 @@ struct OnlineTrainer: ~Copyable {
         self.patience = patience
         network = Perceptron(
             inputs: Feature.width, hidden: hidden, largestBatch: OnlineTrainer.batch, blas: blas, seed: seed)
-        corrections = UserCorrections(blas: blas)
         descent = StandardizedDescent(
             of: network, one: Feature.one, cautious: isCautious ? Feature.userCategory : 0..<0)
         buffer = ReplayBuffer(bound: bufferBound)
-        fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * Sample.width)
-        freshUsers = HeapArray(repeating: UserCorrections.none, count: OnlineTrainer.group)
+        fresh = HeapArray(repeating: 0, count: OnlineTrainer.group * SampleRow.width)
         input = HeapArray(repeating: 0, count: OnlineTrainer.batch * Feature.width)
         logits = HeapArray(repeating: 0, count: OnlineTrainer.batch)
         labels = HeapArray(repeating: 0, count: OnlineTrainer.batch)
@@ -65,7 +60,7 @@ struct OnlineTrainer: ~Copyable {
 
     var byteCount: Int {
         network.byteCount + descent.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
-            + logits.byteCount + labels.byteCount + freshUsers.byteCount + drawn.byteCount + corrections.byteCount
+            + logits.byteCount + labels.byteCount + drawn.byteCount
     }
 
     /// Starts from weights that were trained before, in `steps` steps.
@@ -78,7 +73,7 @@ struct OnlineTrainer: ~Copyable {
     }
 
     /// Whether samples have any use other than expert selection.
-    var needsSamples: Bool { !isFrozen || heldBack.isWanted || corrections.count > 0 }
+    var needsSamples: Bool { !isFrozen || heldBack.isWanted }
 
     /// Whether the network has learned enough to decide.
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
@@ -87,13 +82,10 @@ struct OnlineTrainer: ~Copyable {
     var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
 
     /// Adds a labelled sample.
-    ///
-    /// - Parameter user: the number of the correction that also learns from it, if any.
-    mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool, user: UInt32) {
-        let place = fresh.base + freshCount * Sample.width
-        place.update(from: row, count: Sample.width)
-        place[Sample.outcome] |= isPositive ? 1 : 0
-        freshUsers[freshCount] = user
+    mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool) {
+        let place = fresh.base + freshCount * SampleRow.width
+        place.update(from: row, count: SampleRow.width)
+        place[SampleRow.outcome] |= isPositive ? 1 : 0
         freshCount += 1
         if freshCount == OnlineTrainer.group { processGroup() }
     }
@@ -101,41 +93,37 @@ struct OnlineTrainer: ~Copyable {
     /// The inputs of the next prediction, to be written by the caller: at most ``batch`` rows or columns of features.
     var inputs: UnsafeMutablePointer<Float> { input.base }
 
-    /// Returns the logit of the first row of ``inputs``, corrected for `user`.
-    mutating func predict(user: UInt32) -> Float {
+    /// Returns the logit of the first row of ``inputs``.
+    mutating func predict() -> Float {
         var logit: Float = 0
         network.forward(input.base, rows: 1, logits: &logit)
-        return logit + corrections.correction(user, input.base)
+        return logit
     }
 
-    /// Writes the logits of ``inputs`` that have a row for each feature and `count` columns, corrected for `user`.
-    mutating func predict(columns count: Int, user: UInt32, logits: UnsafeMutablePointer<Float>) {
+    /// Writes the logits of ``inputs`` that have a row for each feature and `count` columns.
+    mutating func predict(columns count: Int, logits: UnsafeMutablePointer<Float>) {
         network.forward(columns: input.base, rows: count, logits: logits)
-        corrections.correct(user, columns: input.base, count: count, logits: logits)
     }
 
     /// Predicts the fresh samples, compares the predictions with the labels, and takes a step if enough samples arrived.
     private mutating func processGroup() {
         let vectors = network.vectors
         for index in 0..<freshCount {
-            vectors.decode(fresh.base + index * Sample.width, into: input.base + index * Feature.width)
+            vectors.decode(fresh.base + index * SampleRow.width, into: input.base + index * Feature.width)
         }
         network.forward(input.base, rows: freshCount, logits: logits.base)
-        for index in 0..<freshCount where freshUsers[index] != UserCorrections.none {
-            adapt(index)
-        }
         if heldBack.isWanted && heldBack.steps != steps { heldBack.follow(network.weights, steps: steps) }
         for index in 0..<freshCount {
-            let row = fresh.base + index * Sample.width
-            let logSize = Float(row[Sample.size]) / 8
-            let isPositive = row[Sample.outcome] & 1 == 1
+            let row = fresh.base + index * SampleRow.width
+            let logSize = Float(row[SampleRow.size]) / 8
+            let isPositive = row[SampleRow.outcome] & 1 == 1
             let weight = FastMath.exp2(missCost.density(logSize: logSize) + 10)
             let scores = ExpertSelector.Scores(
                 network: missCost.value(logit: logits[index], logSize: logSize),
-                greedyDual: Float(row[Sample.worth]), recency: -Float(row[Sample.age]), weight: weight)
+                greedyDual: Float(row[SampleRow.worth]), recency: -Float(row[SampleRow.age]), weight: weight)
             selector.compare(scores, isPositive: isPositive)
-            if row[Sample.outcome] > 1 {
-                selector.countDecision(marks: row[Sample.outcome], isPositive: isPositive, weight: weight)
+            if row[SampleRow.outcome] > 1 {
+                selector.countDecision(marks: row[SampleRow.outcome], isPositive: isPositive, weight: weight)
             }
             let isHeldBack = heldBack.takes(row, logit: logits[index], isReady: isReady)
             if !isHeldBack && !isFrozen { buffer.add(row) }
@@ -153,15 +141,6 @@ struct OnlineTrainer: ~Copyable {
         }
     }
 
-    /// Corrects the logit of a fresh sample for its user, and trains the correction.
-    private mutating func adapt(_ index: Int) {
-        let inputs = input.base + index * Feature.width
-        let (user, logit) = (freshUsers[index], logits[index])
-        logits[index] += corrections.correction(user, inputs)
-        let isPositive = fresh[index * Sample.width + Sample.outcome] & 1 == 1
-        corrections.learn(user, inputs, logit: logit, isPositive: isPositive)
-    }
-
     private mutating func takeStep() {
         let rows = OnlineTrainer.batch
         for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
@@ -170,7 +149,7 @@ struct OnlineTrainer: ~Copyable {
         while index < rows {
             let row = drawn[index]
             vectors.decode(row, into: input.base + index * Feature.width)
-            labels[index] = row[Sample.outcome] & 1 == 1 ? 1 : 0
+            labels[index] = row[SampleRow.outcome] & 1 == 1 ? 1 : 0
             index &+= 1
         }
         descent.observe(input.base, rows: rows, for: &network)
@@ -202,10 +181,10 @@ struct ReplayBuffer: ~Copyable {
     /// Adds a sample, which replaces the oldest one if the buffer is full.
     mutating func add(_ row: UnsafePointer<UInt8>) {
         if next == bound { next = 0 }
-        if (next + 1) * Sample.width > rows.count {
-            rows.grow(to: min(max(next * 2, 256), bound) * Sample.width, filling: 0)
+        if (next + 1) * SampleRow.width > rows.count {
+            rows.grow(to: min(max(next * 2, 256), bound) * SampleRow.width, filling: 0)
         }
-        (rows.base + next * Sample.width).update(from: row, count: Sample.width)
+        (rows.base + next * SampleRow.width).update(from: row, count: SampleRow.width)
         next += 1
         count = max(count, next)
     }
@@ -216,9 +195,9 @@ struct ReplayBuffer: ~Copyable {
         let isRecent = generator.next(below: 2) == 0
         let back = generator.next(below: isRecent ? min(count, ReplayBuffer.recent) : count) + 1
         let place = next >= back ? next - back : next - back + count
-        let row = UnsafePointer(rows.base + place * Sample.width)
+        let row = UnsafePointer(rows.base + place * SampleRow.width)
         halcyon_prefetch(row)
-        halcyon_prefetch(row + Sample.width - 1)
+        halcyon_prefetch(row + SampleRow.width - 1)
         return row
     }
 }

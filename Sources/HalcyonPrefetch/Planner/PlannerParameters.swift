@@ -8,12 +8,12 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         case on, off
     }
 
-    static let maxHorizon = 1_000
+    static let maxLabelWindow = 1_000
     static let maxHidden = 64
 
     /// The label window, in requests of the user: a candidate is a positive sample if the user requests it within so
     /// many. Default: 11.
-    public var horizon = 11
+    public var labelWindow = 11
     /// The minimum and the maximum of the prefetch threshold for an object of mean size, as a ratio of the value of a
     /// hit. Defaults: 0.006 and 0.036.
     ///
@@ -44,7 +44,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
 
     /// The name, range and meaning of each parameter.
     public static let table: [Parameter<PlannerParameters>] = [
-        .integer("horizon", \.horizon, in: 1...maxHorizon, "the label window, in requests of the user"),
+        .integer("horizon", \.labelWindow, in: 1...maxLabelWindow, "the label window, in requests of the user"),
         .real("price", \.price, in: 0...1, "the minimum of the prefetch threshold, as a ratio of the value of a hit"),
         .real(
             "most-price", \.mostPrice, in: 0...1,

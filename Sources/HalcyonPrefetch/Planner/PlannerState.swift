@@ -92,7 +92,7 @@ struct PlannerState: ~Copyable {
         // fetch is not known.
         let isBack =
             (cachesPerUser || !isHit)
-            && users.takeEviction(of: access.object, slot: slot, horizon: UInt32(parameters.horizon))
+            && users.takeEviction(of: access.object, slot: slot, labelWindow: UInt32(parameters.labelWindow))
         if isBack && cachesPerUser { evictionCost.returned() }
         guard access.object < PlannerObjects.bound else { return }
         if !cachesPerUser { evictionCost.requested(access.object, isHit: isHit, now: now) }
@@ -186,7 +186,7 @@ struct PlannerState: ~Copyable {
         cases.noteRequest()
         plans.settle(
             users.chain(slot), object: access.object, request: users.records[slot].requests,
-            horizon: UInt32(parameters.horizon), time: access.time)
+            labelWindow: UInt32(parameters.labelWindow), time: access.time)
         learn()
     }
 

@@ -13,7 +13,7 @@ import HalcyonEviction
 /// - popular objects over all users, at two time scales and without the first requests of users.
 ///
 /// A network computes the probability that the user requests each candidate within the label window
-/// (``PlannerParameters/horizon``). A learned bias for the pair of the last object and the candidate is added to its
+/// (``PlannerParameters/labelWindow``). A learned bias for the pair of the last object and the candidate is added to its
 /// logit. Once the outcomes are known, the network is trained online on the requested candidates and on a sample of
 /// the others. Of users, categories and time its inputs are those of the eviction model.
 ///
@@ -51,7 +51,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     ) {
         var parameters = parameters
         parameters.hidden = pretrained.hidden
-        parameters.horizon = pretrained.horizon
+        parameters.labelWindow = pretrained.labelWindow
         self.init(parameters, context: context)
         state.pointee.trainer.adopt(pretrained)
     }
@@ -64,7 +64,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
         let (parameters, calibration) = (state.pointee.parameters, state.pointee.trainer.calibration)
         return PretrainedPlanner(
             weights: state.pointee.trainer.weights, scale: calibration.scale, shift: calibration.shift,
-            hidden: parameters.hidden, horizon: parameters.horizon, trainingSteps: state.pointee.trainer.steps,
+            hidden: parameters.hidden, labelWindow: parameters.labelWindow, trainingSteps: state.pointee.trainer.steps,
             producer: producer)
     }
 
@@ -116,10 +116,10 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
-            PolicyMetric("planner_price", Double(state.pointee.threshold.current)),
-            PolicyMetric("planner_regret", Double(state.pointee.evictionCost.returnRate)),
-            PolicyMetric("planner_displaced", Double(state.pointee.evictionCost.requiredProbability)),
-            PolicyMetric("planner_yield", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
+            PolicyMetric("prefetch_threshold", Double(state.pointee.threshold.current)),
+            PolicyMetric("re_request_ratio", Double(state.pointee.evictionCost.returnRate)),
+            PolicyMetric("eviction_cost", Double(state.pointee.evictionCost.requiredProbability)),
+            PolicyMetric("selection_ratio", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
         ]

@@ -21,20 +21,21 @@ public struct PretrainedPlanner: Sendable, Equatable {
     /// The hidden units of the network.
     public let hidden: Int
     /// The label window, in requests of the user.
-    public let horizon: Int
+    public let labelWindow: Int
     /// The training steps of the weights.
     public let trainingSteps: Int
     /// The version of Halcyon that wrote the file.
     public let producer: String
 
     init(
-        weights: [Float], scale: Float, shift: Float, hidden: Int, horizon: Int, trainingSteps: Int, producer: String
+        weights: [Float], scale: Float, shift: Float, hidden: Int, labelWindow: Int, trainingSteps: Int,
+        producer: String
     ) {
         self.weights = weights
         self.scale = scale
         self.shift = shift
         self.hidden = hidden
-        self.horizon = horizon
+        self.labelWindow = labelWindow
         self.trainingSteps = trainingSteps
         self.producer = producer
     }
@@ -61,7 +62,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
             network: weights, inputs: Self.inputs, hidden: hidden, trainingSteps: trainingSteps, format: Self.format,
             version: Self.formatVersion, producer: producer)
         file.tensors["calibration"] = SafeTensors.Tensor(shape: [2], values: [scale, shift])
-        file.metadata["horizon"] = "\(horizon)"
+        file.metadata["horizon"] = "\(labelWindow)"
         return try file.data()
     }
 
@@ -77,7 +78,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
         self.init(
             weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,
-            horizon: try texts.number("horizon", in: 1...PlannerParameters.maxHorizon),
+            labelWindow: try texts.number("horizon", in: 1...PlannerParameters.maxLabelWindow),
             trainingSteps: try texts.count("training_steps"),
             producer: try texts.text("halcyon_version"))
     }

@@ -1,58 +1,6 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// What is remembered of a user and an object.
-struct VisitItem: BitwiseCopyable {
-    var object: UInt32
-    /// The number of visits with a request for the object.
-    var visits: UInt32 = 0
-    var firstVisit: Int32 = 0
-    var lastVisit: Int32 = 0
-    /// The places of its first and last request in the last of these visits, from 1.
-    var firstPlace: Int32 = 0
-    var lastPlace: Int32 = 0
-    var firstTime: Int64 = 0
-    var lastTime: Int64 = 0
-    /// The numbers of visits, halved every 14, 60 and 240 days, as of the last request.
-    var counts = SIMD3<Float>(0, 0, 0)
-    /// The probability of a request in the next visit by the last plan; negative before.
-    var probability: Float = -1
-}
-
-/// A user's visits.
-struct VisitUser {
-    var items: [VisitItem] = []
-    var visit: Int32 = 0
-    var requests: Int32 = 0
-    var lastRequest = Int64.min
-    /// The means over visits: distinct objects, and the share of them that earlier visits had requested.
-    var size: Float = 0
-    var returning: Float = 0
-    /// The distinct objects of this visit, and those of them that earlier visits had requested.
-    var distinct: Float = 0
-    var returned: Float = 0
-    /// How often visits requested an object of each category set, for the first 64 sets of the user.
-    var categories: [(set: CategorySetID, count: Float)] = []
-    var categoryTotal: Float = 0
-    /// What would have left next, had the eviction policy not been asked.
-    var wouldRelease: UInt32?
-    /// Pairs of which the first left, or would have left, in place of the second.
-    var rivals: [Rivals] = []
-    static let maxRivals = 16
-
-    struct Rivals {
-        var ours: UInt32
-        var theirs: UInt32
-        var visit: Int32
-        var isBetweenVisits: Bool
-    }
-
-    /// The examples of the last plan, and the visit before which it was made.
-    var examples: [Float] = []
-    var exampleObjects: [UInt32] = []
-    var exampleVisit: Int32 = 0
-}
-
 /// What is remembered of an object, or of a category set, over all users.
 struct VisitObject: BitwiseCopyable {
     /// The counts of visits, halved every 3 and 21 days, as of ``time``.

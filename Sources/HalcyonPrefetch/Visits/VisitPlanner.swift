@@ -28,8 +28,8 @@ public final class VisitPlanner: PrefetchPolicy {
     /// The most objects of all users that are considered for each.
     public static let popularBound = 64
     private static let examplesPerPlan = 48
-    /// The share of decisions that are left to the eviction policy, or made in spite of a lost contest, to compare.
-    private static let trialShare: Float = 1 / 16
+    /// The exploration rate: the share of choices that are made by the chooser that is behind.
+    private static let explorationRate: Float = 1 / 16
 
     private let context: PrefetchContext
     private let price: Float
@@ -42,9 +42,9 @@ public final class VisitPlanner: PrefetchPolicy {
     var repeats = RepeatsInVisit()
     var rest = RestOfVisit()
     /// Whether this policy names better victims than the eviction policy during a visit.
-    var duringVisits = Contest(isOpenAtFirst: false)
+    var duringVisits = ChooserComparison(usesPlannerAtFirst: false)
     /// Whether what it fetches between visits is requested more often than what leaves for it.
-    var betweenVisits = Contest(isOpenAtFirst: true)
+    var betweenVisits = ChooserComparison(usesPlannerAtFirst: true)
     private var generator: SplitMix64
     private var popular: [UInt32] = []
     private var isPopular: Set<UInt32> = []
@@ -105,7 +105,7 @@ public final class VisitPlanner: PrefetchPolicy {
         }
         users[slot].lastRequest = max(users[slot].lastRequest, access.time)
         users[slot].requests += 1
-        settleRivals(access.object, slot)
+        settlePairs(access.object, slot)
         let (visit, requests) = (users[slot].visit, users[slot].requests)
         let place = users[slot].items.firstIndex { $0.object == access.object } ?? addItem(access, slot)
         if users[slot].items[place].lastVisit == visit, users[slot].items[place].visits > 0 {
@@ -170,19 +170,21 @@ public final class VisitPlanner: PrefetchPolicy {
         users[slot].exampleVisit = -1
     }
 
-    /// Decides the pairs of which an object is one.
-    private func settleRivals(_ object: UInt32, _ slot: Int) {
-        if users[slot].rivals.isEmpty { return }
+    /// Settles the pairs that contain a requested object.
+    private func settlePairs(_ object: UInt32, _ slot: Int) {
+        if users[slot].pendingPairs.isEmpty { return }
         let visit = users[slot].visit
-        users[slot].rivals.removeAll { pair in
+        users[slot].pendingPairs.removeAll { pair in
             if visit > pair.visit + 1 { return true }
-            if object != pair.ours && object != pair.theirs { return false }
-            // What leaves during a visit is fetched again at its end, if it is worth that.
-            if object == pair.ours, !pair.isBetweenVisits, visit > pair.visit, betweenVisits.isOpen { return false }
+            if object != pair.victim && object != pair.kept { return false }
+            // An object evicted during a visit is fetched again at its end if its probability is high enough.
+            if object == pair.victim, !pair.isBetweenVisits, visit > pair.visit, betweenVisits.usesPlanner {
+                return false
+            }
             if pair.isBetweenVisits {
-                betweenVisits.note(isGain: object == pair.theirs)
+                betweenVisits.note(isGain: object == pair.kept)
             } else {
-                duringVisits.note(isGain: object == pair.theirs)
+                duringVisits.note(isGain: object == pair.kept)
             }
             return true
         }
@@ -191,18 +193,19 @@ public final class VisitPlanner: PrefetchPolicy {
     public func evicted(_ object: UInt32, from user: UInt32) {
         withinVisits.evicted(object, from: user)
         let slot = Int(BaselineBounds.slot(ofUser: user))
-        guard slot < users.count, let ours = users[slot].wouldRelease else { return }
-        users[slot].wouldRelease = nil
-        if ours != object { addRivals(ours: ours, theirs: object, slot) }
+        guard slot < users.count, let victim = users[slot].shadowVictim else { return }
+        users[slot].shadowVictim = nil
+        if victim != object { addPair(victim: victim, kept: object, slot) }
     }
 
-    private func addRivals(ours: UInt32, theirs: UInt32, _ slot: Int, isBetweenVisits: Bool = false) {
-        guard users[slot].rivals.count < VisitUser.maxRivals else { return }
-        users[slot].rivals.append(
-            VisitUser.Rivals(ours: ours, theirs: theirs, visit: users[slot].visit, isBetweenVisits: isBetweenVisits))
+    private func addPair(victim: UInt32, kept: UInt32, _ slot: Int, isBetweenVisits: Bool = false) {
+        guard users[slot].pendingPairs.count < VisitUser.maxPendingPairs else { return }
+        users[slot].pendingPairs.append(
+            VisitUser.VictimPair(victim: victim, kept: kept, visit: users[slot].visit, isBetweenVisits: isBetweenVisits)
+        )
     }
 
-    private func isTrial() -> Bool { Float(generator.next() >> 40) * 0x1p-24 < Self.trialShare }
+    private func explores() -> Bool { Float(generator.next() >> 40) * 0x1p-24 < Self.explorationRate }
 
     private func count(_ set: CategorySetID, _ slot: Int) {
         guard set > 0 else { return }
@@ -251,17 +254,17 @@ public final class VisitPlanner: PrefetchPolicy {
                 : max(item.probability, 0) * share
             if value < least?.value ?? .infinity, outlook.isResident(item.object) { least = (value, item.object) }
         }
-        // The eviction policy would rather not hold what was requested than let anything go.
-        if let ours = users[slot].wouldRelease, !outlook.isResident(access.object) {
-            addRivals(ours: ours, theirs: access.object, slot)
+        // The eviction policy refused the requested object.
+        if let victim = users[slot].shadowVictim, !outlook.isResident(access.object) {
+            addPair(victim: victim, kept: access.object, slot)
         }
-        users[slot].wouldRelease = nil
+        users[slot].shadowVictim = nil
         guard let least else { return }
-        if duringVisits.isOpen, !isTrial() {
+        if duringVisits.usesPlanner, !explores() {
             for verdict in plan.reconsiderations where !verdict.isLikely { plan.release(verdict.object) }
             plan.release(least.object)
         } else {
-            users[slot].wouldRelease = least.object
+            users[slot].shadowVictim = least.object
         }
     }
 
@@ -332,8 +335,8 @@ public final class VisitPlanner: PrefetchPolicy {
         guard model.isReady else { return }
         candidates.sort { ($1.probability, $0.object) < ($0.probability, $1.object) }
         residents.sort { ($0.probability, $0.object) < ($1.probability, $1.object) }
-        let replaces = betweenVisits.isOpen || isTrial()
-        users[slot].wouldRelease = nil
+        let replaces = betweenVisits.usesPlanner || explores()
+        users[slot].shadowVictim = nil
         var (room, place) = (outlook.room, 0)
         for candidate in candidates.prefix(outlook.limit) {
             let size = history.objects[Int(candidate.object)].size
@@ -348,14 +351,14 @@ public final class VisitPlanner: PrefetchPolicy {
             guard made >= size else { break }
             for resident in residents[place..<end] {
                 plan.release(resident.object)
-                addRivals(ours: resident.object, theirs: candidate.object, slot, isBetweenVisits: true)
+                addPair(victim: resident.object, kept: candidate.object, slot, isBetweenVisits: true)
             }
             (room, place) = (made - size, end)
             plan.propose(candidate.object, probability: candidate.probability)
             if candidate.place >= ownCount { items.append(popular[candidate.place - ownCount]) }
         }
-        // The first to leave in the next visit.
-        if duringVisits.isOpen, place < residents.count { plan.release(residents[place].object) }
+        // The first victim of the next visit.
+        if duringVisits.usesPlanner, place < residents.count { plan.release(residents[place].object) }
     }
 
     /// Adds the objects that all users request, unless they are in the list.
@@ -401,23 +404,25 @@ public final class VisitPlanner: PrefetchPolicy {
     }
 }
 
-/// Pairs of objects of which one leaves and one stays: it is won if those that stay are requested more often.
-struct Contest {
+/// Compares two choosers of victims, the planner and the eviction policy, by which object of a pair is requested first: the
+/// planner's victim or the object kept in its place.
+struct ChooserComparison {
     private static let memory: Float = 0.9995
     private static let enough: Float = 100
 
+    /// The pairs whose kept object was requested first, and those whose victim was, as decayed counts.
     var gains: Float = 0
     var losses: Float = 0
-    private let isOpenAtFirst: Bool
+    private let usesPlannerAtFirst: Bool
 
-    init(isOpenAtFirst: Bool) { self.isOpenAtFirst = isOpenAtFirst }
+    init(usesPlannerAtFirst: Bool) { self.usesPlannerAtFirst = usesPlannerAtFirst }
 
-    /// Whether it is won, or not decided yet and open at first.
-    var isOpen: Bool {
-        gains + losses < Self.enough ? isOpenAtFirst : gains > losses
+    /// Whether the planner chooses: if it has more gains than losses, or by default until there are 100 pairs.
+    var usesPlanner: Bool {
+        gains + losses < Self.enough ? usesPlannerAtFirst : gains > losses
     }
 
-    /// Records which of a pair was requested first: the one that stays is a gain.
+    /// Records which object of a pair was requested first. The kept one is a gain.
     mutating func note(isGain: Bool) {
         gains *= Self.memory
         losses *= Self.memory

@@ -7,10 +7,8 @@ import HalcyonTrace
 ///
 /// The caches are those of the live storages. The set only assigns requests to caches.
 ///
-/// The per-user caches of a stream number their own entries. If there are more than ``openBound``, those that were not used
-/// lately are packed, and resumed at the next request of their user, which changes no decision. With 20 objects a packed
-/// cache takes about 130 bytes under `lru`, and 1,400 to 1,900 under `learned` with a shared model; packing and resuming
-/// take some microseconds a visit. The caches of other policies stay open.
+/// The per-user caches of a stream number their own entries. All of them stay in memory until the end; `replay --users i/n`
+/// splits the users of a large stream.
 struct CacheSet {
     /// The policy of each cache, or of its disk tier.
     private let policy: ConfiguredPolicy
@@ -35,14 +33,8 @@ struct CacheSet {
 
     /// Whether each cache numbers its own entries, because the source does not.
     private let numbersEntries: Bool
-    private var caches: [Place] = []
-    /// The caches that may be packed, in the order in which they are considered.
-    private var candidates: [Int] = []
-    /// The next of ``candidates`` to be considered.
-    private var hand = 0
-    /// The most caches that are not packed.
-    private var openBound: Int
-    private var packer = StatePacker()
+    /// The cache of each user; `nil` before its first request, and after it was added to the summary.
+    private var caches: [TieredCache?] = []
     private var definitions: CategoryDefinitions
     private let usesCategories: Bool
     /// The number of objects of the source, known at its end.
@@ -51,29 +43,14 @@ struct CacheSet {
     /// The cache of the last block, if caches are served one after another.
     private var current = -1
 
-    /// The cache of one user, in 8 bytes.
-    private enum Place {
-        /// There was no request yet, or the cache is in the summary.
-        case empty
-        case open(TieredCache)
-        /// A cache that was not used lately, in a compact form; see ``TieredCache/packed(by:)``.
-        case packed([UInt8])
-    }
-
-    /// The most caches of a stream that are not packed: about 100 MB if each holds 20 objects under `learned`.
-    static let openBound = 1 << 14
-
     /// - Parameters:
     ///   - timer: receives times; `nil` for caches that are not timed.
     ///   - model: the model to share instead of new ones.
     ///   - prefetch: the prefetch options; `nil` for no prefetching.
-    ///   - openBound: the most caches of a stream that are not packed.
     init(
-        _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?,
-        openBound: Int = CacheSet.openBound
+        _ resolved: ResolvedJob, facts: SourceFacts, timer: RunTimer?, model: AnyObject?, prefetch: PrefetchOptions?
     ) {
         let job = resolved.job
-        self.openBound = openBound
         numbersEntries = job.mode == .perUser && facts.input == nil && prefetch == nil
         usesCategories = job.traits.contains(.usesCategories) || prefetch != nil
         policy = job.mainPolicy
@@ -94,7 +71,6 @@ struct CacheSet {
         }
         prefetching = prefetch.map { PrefetchLane($0, resolved: resolved, facts: facts) }
         var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
-        context.adaptsModel = isPerUser && job.models == .adapted && (models.disk ?? models.memory) != nil
         context.prefetches = prefetch != nil
         context.lifetime = job.tiers?.diskLifetime
         self.context = context
@@ -186,8 +162,7 @@ struct CacheSet {
 
     /// Records the state of all caches at the end of the warm-up.
     mutating func endWarmup() {
-        // A stream, whose caches may be packed, has no warm-up.
-        for place in caches { if case .open(let cache) = place { cache.evictionsBefore = cache.evictions } }
+        for case let cache? in caches { cache.evictionsBefore = cache.evictions }
     }
 
     /// Returns the state of all caches at the end. O(entries).
@@ -202,10 +177,10 @@ struct CacheSet {
 
     /// Adds a cache to the summary, and releases it.
     private mutating func retire(_ number: Int) {
-        guard let cache = resumed(number) else { return }
+        guard let cache = caches[number] else { return }
         let entries = prefetching?.finish(number) ?? entryCount(of: cache, number)
         summary.add(cache, entries: entries)
-        caches[number] = .empty
+        caches[number] = nil
     }
 
     /// Returns how many entry numbers of a cache are in use.
@@ -224,74 +199,17 @@ struct CacheSet {
     /// Returns a cache, which is created for its first request.
     @inline(__always)
     private mutating func open(_ number: Int) -> TieredCache {
-        if number < caches.count, case .open(let cache) = caches[number] {
-            cache.isRecent = true
-            return cache
-        }
+        if number < caches.count, let cache = caches[number] { return cache }
         return openPlace(number)
     }
 
     @inline(never)
     private mutating func openPlace(_ number: Int) -> TieredCache {
-        while caches.count <= number { caches.append(.empty) }
-        let cache: TieredCache
-        if let packed = resumed(number) {
-            cache = packed
-        } else {
-            cache = makeCache(number)
-            prefetching?.open(cache, number: number)
-        }
-        caches[number] = .open(cache)
-        if numbersEntries { keepBound(adding: number) }
+        while caches.count <= number { caches.append(nil) }
+        let cache = makeCache(number)
+        prefetching?.open(cache, number: number)
+        caches[number] = cache
         return cache
-    }
-
-    /// Returns an open or packed cache. A packed one stays packed.
-    private mutating func resumed(_ number: Int) -> TieredCache? {
-        switch caches[number] {
-        case .empty: return nil
-        case .open(let cache): return cache
-        case .packed(let state):
-            let cache = makeCache(number)
-            cache.unpack(state)
-            return cache
-        }
-    }
-
-    /// The number of packed caches, and the heap bytes of their states. O(users).
-    var packed: (caches: Int, bytes: Int) {
-        caches.reduce(into: (0, 0)) { sum, place in
-            guard case .packed(let state) = place else { return }
-            // Swift's arrays have a header of 32 bytes, the C library's blocks one of 8 and a multiple of 16 bytes.
-            sum = (sum.0 + 1, sum.1 + (state.count + 32 + 8 + 15) / 16 * 16)
-        }
-    }
-
-    /// Packs a cache that was not used lately if there are too many, by the second-chance algorithm. Amortised O(1).
-    private mutating func keepBound(adding number: Int) {
-        if candidates.count < openBound {
-            candidates.append(number)
-            return
-        }
-        while true {
-            if hand == candidates.count { hand = 0 }
-            if case .open(let cache) = caches[candidates[hand]] {
-                if !cache.isRecent {
-                    guard let state = cache.packed(by: &packer) else {
-                        // Nor can any other cache of this policy be packed.
-                        candidates = []
-                        openBound = .max
-                        return
-                    }
-                    caches[candidates[hand]] = .packed(state)
-                    candidates[hand] = number
-                    hand += 1
-                    return
-                }
-                cache.isRecent = false
-            }
-            hand += 1
-        }
     }
 
     private mutating func makeCache(_ number: Int) -> TieredCache {
@@ -338,7 +256,7 @@ struct CacheSummary {
     private var last: TieredCache?
     /// The metrics that the policy of the last cache publishes.
     var metrics: [PolicyMetric] { last?.metrics ?? [] }
-    var prefetching: (counts: PrefetchCounts, policy: any PrefetchPolicy)?
+    var prefetching: (counts: PrefetchTally, policy: any PrefetchPolicy)?
     /// The number of entry numbers in use, counted once for each tier.
     private var numbers = 0
     /// The number of entries that are not resident and that their policy remembers.

@@ -109,22 +109,4 @@ struct EntryNumbers: ~Copyable {
     private func hash(_ object: UInt32) -> Int {
         Int(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (table.count - 1)
     }
-
-    func pack(into packer: inout StatePacker) {
-        packer.write(count)
-        packer.write(objects.count)
-        packer.write(collectsAt)
-        packer.write(objects.base, count: count, fields: [4])
-    }
-
-    mutating func unpack(from unpacker: inout StateUnpacker) {
-        count = unpacker.read()
-        objects.grow(to: unpacker.read(), filling: EntryID.none)
-        collectsAt = unpacker.read()
-        unpacker.read(into: objects.base, count: count, fields: [4])
-        for place in stride(from: count - 1, through: 0, by: -1) where objects[place] == EntryID.none {
-            free.append(EntryID(place))
-        }
-        if count > EntryNumbers.fewNumbers { rebuild() }
-    }
 }

@@ -9,7 +9,7 @@ import HalcyonTrace
 struct PrefetchLane {
     /// The policy. It serves all caches, so that it learns from all users.
     let policy: any PrefetchPolicy
-    private(set) var counts: PrefetchCounts
+    private(set) var counts: PrefetchTally
     private let options: PrefetchOptions
     private let unit: CacheUnit
     private let capacity: Int
@@ -43,7 +43,7 @@ struct PrefetchLane {
         policy = options.makePolicy(context)
         cachesPerUser = context.cachesPerUser
         timers = VisitTimers(idleTime: options.idleTime)
-        counts = PrefetchCounts(unit: facts.unit)
+        counts = PrefetchTally(unit: facts.unit)
         self.options = options
         unit = facts.unit
         capacity = facts.unit.capacity(resolved.capacity)

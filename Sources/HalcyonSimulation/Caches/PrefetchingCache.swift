@@ -7,7 +7,7 @@ final class PrefetchingCache {
     /// The mutable state.
     private struct Contents: ~Copyable {
         var residency = ResidencyTable()
-        let transfers = TransferQueue()
+        let transfers = TransferSchedule()
         var victims: [EntryID] = []
         var unused = UnusedPrefetches()
         /// The unused objects to reconsider next.
@@ -65,7 +65,7 @@ final class PrefetchingCache {
 
     /// Serves a request and assigns its entry and request number. Call ``report(_:isHit:counts:to:)`` next.
     func serve(
-        _ access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: (any PrefetchPolicy)?,
+        _ access: Access, isCounted: Bool, counts: inout PrefetchTally, policy: (any PrefetchPolicy)?,
         times: CacheTimes? = nil
     ) -> AccessOutcome {
         let entry = contents.pointee.residency.assign(access.object)
@@ -106,7 +106,7 @@ final class PrefetchingCache {
 
     /// Reports the last served request and its victims to the policy.
     func report(
-        _ access: Access, isHit: Bool, counts: inout PrefetchCounts, to policy: (any PrefetchPolicy)?
+        _ access: Access, isHit: Bool, counts: inout PrefetchTally, to policy: (any PrefetchPolicy)?
     ) {
         policy?.note(access, isHit: isHit)
         release(&counts, policy, user: access.user)
@@ -114,7 +114,7 @@ final class PrefetchingCache {
 
     /// Prefetches what the policy proposes after the last served request.
     func prefetch(
-        after access: Access, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
+        after access: Access, isCounted: Bool, counts: inout PrefetchTally, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
     ) {
         contents.pointee.spending.begin(request: access.time, of: access.user)
@@ -134,7 +134,7 @@ final class PrefetchingCache {
 
     /// Prefetches what the policy proposes at a moment between requests.
     func prefetch(
-        at moment: PlanningMoment, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy,
+        at moment: PlanningMoment, isCounted: Bool, counts: inout PrefetchTally, policy: any PrefetchPolicy,
         plan: inout PrefetchPlan
     ) {
         contents.pointee.residency.now = moment.time
@@ -155,7 +155,7 @@ final class PrefetchingCache {
     }
 
     private func carryOut(
-        _ plan: PrefetchPlan, limit: Int, after access: Access, isCounted: Bool, _ counts: inout PrefetchCounts,
+        _ plan: PrefetchPlan, limit: Int, after access: Access, isCounted: Bool, _ counts: inout PrefetchTally,
         _ policy: any PrefetchPolicy
     ) {
         contents.pointee.releases.removeAll(keepingCapacity: true)
@@ -180,7 +180,7 @@ final class PrefetchingCache {
             } else {
                 let (time, isNever) = access.time.addingReportingOverflow(latency)
                 contents.pointee.transfers.start(
-                    TransferQueue.Transfer(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
+                    TransferSchedule.Transfer(access: fetch, time: isNever ? .max : time, isCounted: isCounted))
                 contents.pointee.residency[fetch.entry] = .inFlight
             }
         }
@@ -207,7 +207,7 @@ final class PrefetchingCache {
             categories: objects.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
-    private func arrive(by time: Int64, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?) {
+    private func arrive(by time: Int64, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?) {
         while let first = contents.pointee.transfers.popEnded(by: time) {
             var access = first.access
             access.requestNumber = contents.pointee.requests
@@ -217,7 +217,7 @@ final class PrefetchingCache {
     }
 
     private func place(
-        _ access: Access, isCounted: Bool, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?
+        _ access: Access, isCounted: Bool, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?
     ) {
         makeRoom(for: access.size, &counts, policy, user: access.user)
         if cache.access(access) == .refused {
@@ -235,7 +235,7 @@ final class PrefetchingCache {
 
     /// Removes the entries that the last plan named, until an object finds room or none is left.
     private func makeRoom(
-        for size: Int, _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
+        for size: Int, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?, user: UInt32
     ) {
         while size <= capacity, cache.used > capacity - size, let entry = contents.pointee.releases.popLast() {
             let state = contents.pointee.residency[entry]
@@ -248,7 +248,7 @@ final class PrefetchingCache {
 
     /// Reports the victims to the policy.
     private func release(
-        _ counts: inout PrefetchCounts, _ policy: (any PrefetchPolicy)?, user: UInt32
+        _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?, user: UInt32
     ) {
         cache.takeVictims(into: &contents.pointee.victims)
         for victim in contents.pointee.victims {
@@ -269,7 +269,7 @@ final class PrefetchingCache {
     /// Repeats what was recorded: prefetches begin, arrive and end as they did, and what a plan named leaves first. Other events are
     /// skipped, because what was planned at them is recorded.
     func apply(
-        _ event: TraceRecording.Event, isCounted: Bool, counts: inout PrefetchCounts, policy: any PrefetchPolicy
+        _ event: TraceRecording.Event, isCounted: Bool, counts: inout PrefetchTally, policy: any PrefetchPolicy
     ) {
         contents.pointee.residency.now = event.time
         let request = Access(
@@ -306,14 +306,14 @@ final class PrefetchingCache {
     }
 
     /// Starts a transfer that ends when its end was recorded.
-    private func start(_ fetch: Access, isCounted: Bool, _ counts: inout PrefetchCounts) {
+    private func start(_ fetch: Access, isCounted: Bool, _ counts: inout PrefetchTally) {
         if isCounted { counts.fetch(size: fetch.size) }
-        contents.pointee.transfers.start(TransferQueue.Transfer(access: fetch, time: .max, isCounted: isCounted))
+        contents.pointee.transfers.start(TransferSchedule.Transfer(access: fetch, time: .max, isCounted: isCounted))
         contents.pointee.residency[fetch.entry] = .inFlight
     }
 
     /// Counts the unused prefetched objects at the end as waste, including those in flight.
-    func finish(_ counts: inout PrefetchCounts) {
+    func finish(_ counts: inout PrefetchTally) {
         for transfer in contents.pointee.transfers.remaining where transfer.isCounted {
             counts.waste(size: transfer.access.size)
         }

@@ -14,8 +14,6 @@ final class TieredCache {
     var requests = 0
     /// The number of evictions up to the end of the warm-up.
     var evictionsBefore = 0
-    /// Whether the cache was used since it was last considered for packing.
-    var isRecent = true
     private var numbers: EntryNumbers
     /// The ratio of an object's size in memory to its size on disk.
     private let decodedSizeRatio: Double
@@ -39,25 +37,6 @@ final class TieredCache {
     private func isForgotten(_ entry: EntryID) -> Bool {
         !memory.contains(entry) && !memory.remembers(entry)
             && (!hasDisk || !disk.contains(entry) && !disk.remembers(entry))
-    }
-
-    /// Returns the state in a compact form, for ``unpack(_:)``; `nil` if a tier cannot be packed. O(entries).
-    func packed(by packer: inout StatePacker) -> [UInt8]? {
-        guard memory.pack(into: &packer), !hasDisk || disk.pack(into: &packer) else { return nil }
-        numbers.pack(into: &packer)
-        packer.write(requests)
-        packer.write(evictionsBefore)
-        return packer.finish()
-    }
-
-    /// Resumes the state of a cache that was packed. This cache was made as that one was, and has served no request.
-    func unpack(_ state: [UInt8]) {
-        var unpacker = StateUnpacker(state)
-        memory.unpack(from: &unpacker)
-        if hasDisk { disk.unpack(from: &unpacker) }
-        numbers.unpack(from: &unpacker)
-        requests = unpacker.read()
-        evictionsBefore = unpacker.read()
     }
 
     func access(_ access: Access) -> AccessOutcome {

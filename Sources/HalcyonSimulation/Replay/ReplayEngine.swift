@@ -18,22 +18,17 @@ struct JobRun {
     private(set) var otherSeconds = 0.0
     private let clock = ContinuousClock()
 
-    /// - Parameters:
-    ///   - model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
-    ///   - openBound: the most caches of a stream that are not packed.
-    init(
-        _ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil, openBound: Int = CacheSet.openBound
-    ) {
+    /// - Parameter model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
+    init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
         self.resolved = resolved
         let job = resolved.job
         timer = job.options.timings ? RunTimer() : nil
         caches = CacheSet(
-            resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch,
-            openBound: openBound)
+            resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch)
         if job.options.prefetch != nil, job.comparesWithoutPrefetching {
             let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
             let own = model.flatMap { _ in job.mainPolicy.makeModel(context) }
-            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil, openBound: openBound)
+            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil)
         } else {
             baseline = nil
         }

@@ -196,8 +196,6 @@ public enum ModelSharing: String, Sendable, Codable, CaseIterable {
     case shared
     /// Each user's cache has its own model.
     case own
-    /// One model for all users. Each user's cache adds a correction, learned from that user alone.
-    case adapted
 }
 
 /// A loaded trace with the data that all replays of it share.

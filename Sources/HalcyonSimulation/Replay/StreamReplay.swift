@@ -12,7 +12,6 @@ public struct StreamReplay {
     private let jobs: [ResolvedJob]
     private let mode: ReplayMode
     private let users: UserPart?
-    private let openBound: Int
 
     /// Creates a replay of the trace at `path`.
     ///
@@ -22,12 +21,6 @@ public struct StreamReplay {
     /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy
     ///   that needs all keys in advance.
     public init(path: String, load: TraceLoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
-        try self.init(path: path, load: load, jobs: jobs, openBound: CacheSet.openBound)
-    }
-
-    /// - Parameter openBound: the most per-user caches that are not packed.
-    init(path: String, load: TraceLoadOptions, jobs: [ReplayJob], openBound: Int) throws(ReplayError) {
-        self.openBound = openBound
         self.path = path
         self.load = load
         var resolved: [ResolvedJob] = []
@@ -82,7 +75,7 @@ public struct StreamReplay {
         let size = source.firstSize
         let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
         let unit = CacheUnit(uniformSize: isUniform ? size : nil)
-        let runs = jobs.map { StreamedRun($0, unit: unit, openBound: openBound) }
+        let runs = jobs.map { StreamedRun($0, unit: unit) }
         repeat {
             if isUniform, load.sizes != .unit, let other = source.firstOther(than: size) {
                 let number = max(load.skip, 0) + source.requests + other.place + 1
@@ -128,8 +121,8 @@ private final class StreamedRun {
     private var seconds = 0.0
     private let clock = ContinuousClock()
 
-    init(_ job: ResolvedJob, unit: CacheUnit, openBound: Int) {
-        run = JobRun(job, facts: SourceFacts(streamOf: unit), openBound: openBound)
+    init(_ job: ResolvedJob, unit: CacheUnit) {
+        run = JobRun(job, facts: SourceFacts(streamOf: unit))
     }
 
     func serve(_ block: borrowing RequestBlock) {

@@ -26,8 +26,8 @@ struct StreamRequests {
     private var times: [Int64] = []
     private var users: [UInt32] = []
     private var categories: [CategorySetID] = []
-    private var userNumbers = Renumbering()
-    private var objectNumbers = Renumbering()
+    private var userNumbers = AppearanceNumbers()
+    private var objectNumbers = AppearanceNumbers()
     /// The columns of the requests of ``part`` in a piece.
     private var selected = SelectedRequests()
 
@@ -191,7 +191,7 @@ private struct SelectedRequests {
 }
 
 /// New numbers from 0, in order of first appearance, for dense old ones. 4 bytes an old number.
-private struct Renumbering {
+private struct AppearanceNumbers {
     private var numbers: [UInt32] = []
     private var count: UInt32 = 0
 

@@ -63,7 +63,7 @@ public struct PrefetchResult: Sendable, Codable {
     public var calibration: [CalibrationBin]
 
     init(
-        _ options: PrefetchOptions, _ counts: PrefetchCounts, policy: any PrefetchPolicy, _ recorder: Recorder
+        _ options: PrefetchOptions, _ counts: PrefetchTally, policy: any PrefetchPolicy, _ recorder: Recorder
     ) {
         let (total, without) = (recorder.total, recorder.totalWithout)
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
@@ -100,7 +100,7 @@ public struct PrefetchResult: Sendable, Codable {
 }
 
 /// The counts of a replay with prefetching, over the prefetches started after the warm-up.
-struct PrefetchCounts {
+struct PrefetchTally {
     /// The unit of the sizes passed in. Counts are in the unit of the trace.
     private let unit: CacheUnit
     private(set) var fetched = 0

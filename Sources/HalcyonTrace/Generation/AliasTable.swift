@@ -1,8 +1,5 @@
 import HalcyonSupport
 
-/// The random number generator from which models and size rules draw.
-public typealias SeededGenerator = HalcyonSupport.SeededGenerator
-
 /// A fixed discrete distribution of any shape from which a draw takes O(1) time.
 ///
 /// Walker's alias method, built by Vose's linear algorithm ("A linear algorithm for generating random numbers with a

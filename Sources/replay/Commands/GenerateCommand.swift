@@ -24,10 +24,6 @@ struct GenerateCommand: AsyncParsableCommand {
     @Flag(help: "List the model's parameters with their values, and generate nothing.")
     var parameters = false
 
-    /// The deprecated name of ``parameters``.
-    @Flag(help: .hidden)
-    var knobs = false
-
     @Option(
         name: [.short, .long],
         help:
@@ -47,7 +43,7 @@ struct GenerateCommand: AsyncParsableCommand {
                 }
                 generator = try generator.setting(sides[0], to: sides[1])
             }
-            if parameters || knobs {
+            if parameters {
                 let lines = generator.parameters.map { "\($0.name)=\($0.value)\n" }.joined()
                 return try Output.write(Data(lines.utf8), to: output)
             }

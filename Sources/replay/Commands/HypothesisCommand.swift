@@ -43,14 +43,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Capacities of per-user caches, if they differ from --capacity.")
     var userCapacity: String?
 
-    /// The deprecated name of ``userCapacity``.
-    @Option(help: .hidden)
-    var deviceCapacity: String?
-
-    @Option(
-        help:
-            "The models of per-user caches: one shared by all, one per user, or a shared one adapted to each user. (default: shared)"
-    )
+    @Option(help: "The models of per-user caches: one shared by all, or one per user. (default: shared)")
     var models: ModelSharing?
 
     @Option(help: "The learner: a policy whose category feature groups can be switched off.")
@@ -182,7 +175,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         if per == .shared, let name = optionsOfUsers.first {
             throw .usage("\(name) needs per-user caches: leave out --per shared.")
         }
-        if per == .user, capacity != nil, givenUserCapacity != nil {
+        if per == .user, capacity != nil, userCapacity != nil {
             throw .usage("With --per user, --user-capacity states the capacities: leave out --capacity.")
         }
         var places: Set<String> = []
@@ -191,12 +184,9 @@ struct HypothesisCommand: AsyncParsableCommand {
         }
     }
 
-    /// The capacities of per-user caches under either name.
-    private var givenUserCapacity: String? { userCapacity ?? deviceCapacity }
-
     /// The names of the given options that apply to per-user caches only.
     private var optionsOfUsers: [String] {
-        (models == nil ? [] : ["--models"]) + (givenUserCapacity == nil ? [] : ["--user-capacity"])
+        (models == nil ? [] : ["--models"]) + (userCapacity == nil ? [] : ["--user-capacity"])
     }
 
     /// Refuses the options for per-user caches if no trace has users.
@@ -245,7 +235,7 @@ struct HypothesisCommand: AsyncParsableCommand {
         var fields: [HypothesisField] = []
         var notes: [String] = []
         let shared = try capacity.map { try CapacityRequest.list(parsing: $0) }
-        let perUser = try givenUserCapacity.map { try CapacityRequest.list(parsing: $0) } ?? shared
+        let perUser = try userCapacity.map { try CapacityRequest.list(parsing: $0) } ?? shared
         if per != .user {
             fields.append(
                 try HypothesisField(mode: .shared, trace: trace.selection(limit: limit).trace, capacities: shared))

@@ -9,7 +9,7 @@ struct MergeCommand: AsyncParsableCommand {
         commandName: "merge", abstract: "Merge the stored results of several folders into one.",
         discussion: """
             Copies every cell and how it was run. Results of several builds, different results of one cell and broken files \
-            are refused before anything is written. Parts of a fleet (replay sweep --users i/n) are added up once all n are \
+            are refused before anything is written. Parts of a cell (replay sweep --users i/n) are added up once all n are \
             there.
 
             replay merge results/all results/machine-1 results/machine-2 --suite Experiments/suites/demo.yml
@@ -51,7 +51,7 @@ struct MergeCommand: AsyncParsableCommand {
 
     private static func lines(_ outcome: ResultMerge.Outcome, folder: String) -> [String] {
         var facts = ["\(outcome.added.counted("cell")) added", "\(outcome.storedBefore.grouped) there before"]
-        if outcome.summed > 0 { facts.append("\(outcome.summed.grouped) summed from parts of a fleet") }
+        if outcome.summed > 0 { facts.append("\(outcome.summed.grouped) summed from parts of the users") }
         if outcome.withoutProvenance > 0 {
             facts.append("\(outcome.withoutProvenance.grouped) without a file that says how they were run")
         }

@@ -51,11 +51,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Give each 'user' a separate cache of the stated capacity, as on a phone.")
     var per: PerUser?
 
-    @Option(
-        help: """
-            With --per user: caches whose policy learns share one model, have one of their own, or adapt the shared one to \
-            their user. (default: shared)
-            """)
+    @Option(help: "With --per user: caches whose policy learns share one model, or have one each. (default: shared)")
     var models: ModelSharing?
 
     @Option(

@@ -94,7 +94,7 @@ struct CommandLineSentence {
         let number = "a whole number, such as 1000"
         let capacity = "a share (1%), a size with a unit (64MB) or a whole number (1000)"
         var accepted = [
-            "capacity": capacity, "user-capacity": capacity, "device-capacity": capacity,
+            "capacity": capacity, "user-capacity": capacity,
             "policy": "the name of a policy; 'replay policies' lists them", "output": "the name of a file",
             "seed": "a whole number of at least 0", "where": "field=value, such as trace=shop",
             "results": "the name of a folder of results", "suite": "the name of a suite's file",

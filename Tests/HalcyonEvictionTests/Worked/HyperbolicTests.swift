@@ -31,7 +31,5 @@ struct HyperbolicTests {
         #expect(try ignored.played(by: "hyperbolic", capacity: 5) == ignored.expected)
         let divided = WorkedSequence("a- b- a+ a+ c-a", sizes: ["a": 4])
         #expect(try divided.played(by: "hyperbolic(size=divides)", capacity: 5) == divided.expected)
-        // The parameter's name in the version before.
-        #expect(try divided.played(by: "hyperbolic(cost=divides)", capacity: 5) == divided.expected)
     }
 }

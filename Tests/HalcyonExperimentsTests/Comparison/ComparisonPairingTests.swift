@@ -138,14 +138,14 @@ import Testing
                 == ["a and b have equal counts in every cell: they are not independent traces."])
     }
 
-    @Test func partsOfFleetsAreLeftOut() throws {
+    @Test func partsOfTheUsersAreLeftOut() throws {
         let rows = [
             try row(CellFixture(policy: "lru")), try row(CellFixture(policy: "fifo")),
             try row(CellFixture(policy: "lru", users: "1/2")), try row(CellFixture(policy: "fifo", users: "1/2")),
         ]
         let found = try compared("lru", "fifo", rows)
         #expect(found.cells.count == 1)
-        #expect(found.notes == ["2 parts of fleets are left out: 'replay merge' adds them up."])
+        #expect(found.notes == ["2 parts of the users are left out: 'replay merge' adds them up."])
     }
 
     @Test func invalidSidesOfAComparisonAreRefused() throws {

@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5])
-    func partsOfAFleetAddUpToTheWholeByteByByte(count: Int) throws {
+    func partsOfTheUsersAddUpToTheWholeByteByByte(count: Int) throws {
         let whole = try whole()
         let parts = summing(parts(of: whole, count), to: whole)
         for (number, part) in parts.enumerated() {

@@ -151,7 +151,7 @@ struct SuiteFileTests {
             ("policies: lru, capacities: 1, permutations: 3", "5:59: 'permutations' needs 'labels' that are permuted."),
             (
                 "policies: lru, capacities: 1, models: every",
-                "5:53: 'every' is not a sharing of models: write one of shared, own, adapted."
+                "5:53: 'every' is not a sharing of models: write one of shared, own."
             ),
             (
                 "policies: lru, capacities: 1, prefetch: {policy: popular, latency: soon}",

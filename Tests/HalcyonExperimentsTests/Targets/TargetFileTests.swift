@@ -109,7 +109,7 @@ struct TargetFileTests {
         changed.tiers?.latency.network = 91
         #expect(changed != second)
         changed = first
-        changed.models = .adapted
+        changed.models = .shared
         #expect(changed != first)
     }
 
@@ -119,7 +119,7 @@ struct TargetFileTests {
             ("models: own", "4:13: 'models' needs 'mode: per_user'."),
             (
                 "models: both, mode: per_user",
-                "4:13: 'both' is not a sharing of models: write one of shared, own, adapted."
+                "4:13: 'both' is not a sharing of models: write one of shared, own."
             ),
             ("tiers: 7", "4:12: Two tiers is a mapping of names to values, and this is '7'."),
             ("tiers: {memory: 1%}", "4:12: Two tiers needs 'disk'."),

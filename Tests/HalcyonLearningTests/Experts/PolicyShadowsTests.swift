@@ -22,7 +22,7 @@ extension PolicyShadows {
     }
 
     fileprivate func balance(of policy: String) -> Double? {
-        judges.first { $0.policy.name == policy }?.total.excess
+        activeShadows.first { $0.policy.name == policy }?.total.excess
     }
 }
 
@@ -247,7 +247,7 @@ struct PolicyShadowsTests {
     func fullShadowsBecomeSampledOnceTheLearnerLeads() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
-        bed.decide(PolicyShadows.turnoversOfTrial * 2_000)
+        bed.decide(PolicyShadows.turnoversUntilReview * 2_000)
         let (before, bytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
         bed.decide(1)
         let (after, fewerBytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
@@ -261,7 +261,7 @@ struct PolicyShadowsTests {
     @Test("The full shadows are kept while the learner does not lead")
     func fullShadowsStayWhileTheLearnerDoesNotLead() {
         var bed = LargeCache(entries: 2_000)
-        bed.decide(10 * PolicyShadows.turnoversOfTrial * 2_000)
+        bed.decide(10 * PolicyShadows.turnoversUntilReview * 2_000)
         let fullCount = bed.shadows.fullCount
         #expect(fullCount == 2)
     }
@@ -270,7 +270,7 @@ struct PolicyShadowsTests {
     func leadingSampledShadowRestartsInFullAndIsFollowed() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
-        bed.decide(PolicyShadows.turnoversOfTrial * 2_000 + 1)
+        bed.decide(PolicyShadows.turnoversUntilReview * 2_000 + 1)
         // The shadows of the sample have the residents at first, so that their differences count after a turnover.
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
         let none = bed.shadows.fullCount
@@ -295,11 +295,11 @@ struct PolicyShadowsTests {
     func fullShadowEndsWhenItNoLongerLeads(isAhead: Bool) {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 30_000), isMiss: false)
-        bed.decide((PolicyShadows.turnoversOfTrial + 1) * 2_000 + 1)
+        bed.decide((PolicyShadows.turnoversUntilReview + 1) * 2_000 + 1)
         bed.serve(requests(20_000, range: 30_000), isMiss: true)
         let begun = bed.shadows.fullCount
         bed.serve(requests(80_000, range: 30_000), isMiss: isAhead)
-        bed.decide((1 + PolicyShadows.turnoversOfTrial) * 2_000)
+        bed.decide((1 + PolicyShadows.turnoversUntilReview) * 2_000)
         let before = bed.shadows.fullCount
         bed.decide(1)
         let after = bed.shadows.fullCount

@@ -11,7 +11,7 @@ struct HeldBackSamplesTests {
         var samples = HeldBackSamples(every: 3, bound: 50, seed: 1)
         var held = 0
         for number in 0..<3_000 {
-            var row = [UInt8](repeating: 0, count: Sample.width)
+            var row = [UInt8](repeating: 0, count: SampleRow.width)
             row[0] = UInt8(number % 251)
             row[1] = UInt8(number / 251)
             if number % 32 == 0 { samples.follow([Float(number)], steps: number / 32) }
@@ -35,7 +35,7 @@ struct HeldBackSamplesTests {
     @Test("No sample is held back by default")
     func noSampleIsHeldBackByDefault() {
         var samples = HeldBackSamples(every: 0, bound: 0, seed: 1)
-        let taken = samples.takes([UInt8](repeating: 0, count: Sample.width), logit: 0, isReady: true)
+        let taken = samples.takes([UInt8](repeating: 0, count: SampleRow.width), logit: 0, isReady: true)
         #expect(!taken && samples.count == 0 && samples.byteCount == 0)
     }
 }

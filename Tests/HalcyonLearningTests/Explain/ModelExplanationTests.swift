@@ -64,7 +64,7 @@ struct ModelExplanationTests {
         let other = try #require(victim.runnerUp)
         #expect(victim.victim.score <= other.score && victim.victim.entry != other.entry)
         #expect(victim.expert == "network")
-        #expect(victim.victim.contributions.map(\.group) == FeatureGroups.named.map(\.name).filter { $0 != "fleet" })
+        #expect(victim.victim.contributions.map(\.group) == FeatureGroups.named.map(\.name))
         #expect((0...1).contains(victim.victim.probability))
         #expect(victim.victim.features["size"] == 0)
         #expect(victim.victim.contributions.first { $0.group == "size" }?.score == 0)
@@ -176,7 +176,7 @@ struct ModelExplanationTests {
                 let number = group * OnlineTrainer.group + place
                 let isLarge = random.next(below: 2) == 0
                 let isPositive = isLarge == (number < count / 2)
-                var row = [UInt8](repeating: 0, count: Sample.width)
+                var row = [UInt8](repeating: 0, count: SampleRow.width)
                 row[Feature.size] = isLarge ? 200 : 20
                 row[Feature.userChanges] = number < count / 2 ? 10 : 90
                 row[Feature.gap1] = UInt8(random.next(below: 200))
@@ -185,7 +185,7 @@ struct ModelExplanationTests {
                     losses.append(NetworkEvaluator.loss(logit: logit, isPositive: isPositive))
                     if number > count / 4, number < count / 2 { lateLosses.append(losses[losses.count - 1]) }
                 }
-                model.learner.pointee.trainer.add(row, isPositive: isPositive, user: UserCorrections.none)
+                model.learner.pointee.trainer.add(row, isPositive: isPositive)
             }
         }
         let explanation = try #require(model.explanation(parameters, seed: 1))

@@ -19,7 +19,7 @@ struct FeatureColumnsTests {
 
     @Test(
         "The columns equal the features of each object, for all users and categories",
-        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity, .fleet]])
+        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity]])
     func columnsEqualTheFeaturesOfEachObject(groups: FeatureGroups) {
         var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)

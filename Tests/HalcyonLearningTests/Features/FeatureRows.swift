@@ -16,7 +16,7 @@ extension FeatureAssembler {
     mutating func row(set: CategorySetID, user: UInt32 = 7, object: UInt32 = 1) -> [UInt8] {
         var record = ObjectRecord()
         record.note(Access(entry: 1, categories: set, user: user, object: object), now: 1, second: 0)
-        var row = [UInt8](repeating: 0, count: Sample.width)
+        var row = [UInt8](repeating: 0, count: SampleRow.width)
         write(record, at: FeatureInstant(request: 100, second: 0, greedyDualClock: 0), into: &row)
         return row
     }

@@ -59,7 +59,7 @@ struct FeatureScalesTests {
         scales.pack([Float](repeating: 100, count: Feature.width), into: &packed)
         let named = FeatureGroups.named.flatMap(\.features)
         for (place, name) in named { #expect(packed[place] > 0, "\(name)") }
-        #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
+        #expect(Set(named.map(\.place)) == Set(0..<Feature.unused.lowerBound))
     }
 
     @Test("Encoded inputs equal the inputs decoded from bytes")

@@ -96,21 +96,6 @@ struct UserFeatureTests {
         #expect(count.weight(in: 4) == 7)
     }
 
-    @Test("Shared popularity counts objects over all users; without the group it is 0")
-    func sharedPopularity() {
-        var shared = FeatureAssembler.withSets()
-        var alone = FeatureAssembler.withSets(.all.subtracting(.fleet))
-        for user: UInt32 in [1, 2, 3] {
-            let access = Access(entry: user, user: user, object: 5)
-            shared.note(access, second: 0, gap: .max, isRepeat: false)
-            alone.note(access, second: 0, gap: .max, isRepeat: false)
-        }
-        #expect(shared.row(set: 0, object: 5)[Feature.fleetAccesses] == FastMath.octaves(3))
-        #expect(shared.row(set: 0, object: 5)[Feature.fleetRate] == FastMath.fineOctaves(3))
-        #expect(shared.row(set: 0, object: 6)[Feature.fleetAccesses] == 0)
-        #expect(alone.row(set: 0, object: 5)[Feature.fleetAccesses] == 0)
-    }
-
     @Test("An eviction does not count as a change of the user")
     func evictionIsNoChangeOfTheUser() {
         var record = ObjectRecord()

@@ -70,19 +70,17 @@ struct LearnedPolicyTests {
         }
     }
 
-    @Test(
-        "Later accesses change no decision: features, labels, normalisation and sampling are causal",
-        arguments: ["learned", "learned(fleet=on)"])
-    func laterAccessesChangeNoDecision(text: String) throws {
+    @Test("Later accesses change no decision: features, labels, normalisation and sampling are causal")
+    func laterAccessesChangeNoDecision() throws {
         let (common, whole) = (6_000, 10_000)
         let first = accesses(whole, seed: 7)
         let second = first.prefix(common) + accesses(whole, seed: 8).suffix(whole - common)
-        let (outcomes, share) = try replay(policy(text), first)
-        let (others, _) = try replay(policy(text), Array(second))
+        let (outcomes, share) = try replay(policy("learned"), first)
+        let (others, _) = try replay(policy("learned"), Array(second))
         #expect(outcomes.prefix(common) == others.prefix(common))
         #expect(outcomes.suffix(whole - common) != others.suffix(whole - common))
         // The network also decides most evictions of the common prefix.
-        let (_, shareBefore) = try replay(policy(text), Array(first.prefix(common)))
+        let (_, shareBefore) = try replay(policy("learned"), Array(first.prefix(common)))
         #expect(share > 0.5 && shareBefore > 0.5, "\(share), \(shareBefore) of the evictions")
     }
 
@@ -219,7 +217,6 @@ struct LearnedPolicyTests {
         for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"] {
             #expect(hits(try policy("learned(\(group)=off)"), accesses, capacity: 150) > lru / 2, "\(group)")
         }
-        #expect(hits(try policy("learned(fleet=on)"), accesses, capacity: 150) > lru / 2)
     }
 
     @Test("A network without features decides nothing", arguments: [[1], [1, 2, 3]])

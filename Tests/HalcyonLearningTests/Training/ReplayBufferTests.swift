@@ -7,7 +7,7 @@ import Testing
 struct ReplayBufferTests {
     /// Returns a row that encodes its number.
     private func row(_ number: Int) -> [UInt8] {
-        var row = [UInt8](repeating: 0, count: Sample.width)
+        var row = [UInt8](repeating: 0, count: SampleRow.width)
         row[0] = UInt8(number & 0xFF)
         row[1] = UInt8(number >> 8)
         return row

@@ -10,7 +10,7 @@ struct PathTests {
     /// window is one request, and each plan may propose one object.
     private func share(_ requests: [(user: UInt32, object: UInt32)], counted: (Int) -> Bool) -> Double {
         var parameters = PlannerParameters()
-        parameters.horizon = 1
+        parameters.labelWindow = 1
         let planner = PrefetchPlanner(parameters)
         var (proposed, right, all): ([UInt32: UInt32], Int, Int) = ([:], 0, 0)
         for (index, request) in requests.enumerated() {

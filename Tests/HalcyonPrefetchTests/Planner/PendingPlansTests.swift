@@ -17,7 +17,7 @@ private struct OpenCandidates: ~Copyable {
         var isDrawn: Bool
     }
 
-    private static let horizon: UInt32 = 11
+    private static let labelWindow: UInt32 = 11
 
     var plans = PendingPlans()
     private var chains = HeapArray(repeating: PlanChain(), count: 3)
@@ -46,10 +46,10 @@ private struct OpenCandidates: ~Copyable {
     }
 
     mutating func settle(_ user: Int, object: UInt32, request: UInt32) {
-        plans.settle(chains.base + user, object: object, request: request, horizon: Self.horizon)
+        plans.settle(chains.base + user, object: object, request: request, labelWindow: Self.labelWindow)
         let mine = open.filter { $0.user == user }
         let requested = mine.filter { $0.object == object }
-        compare(requested, mine.filter { $0.object != object && request - $0.request + 1 >= Self.horizon })
+        compare(requested, mine.filter { $0.object != object && request - $0.request + 1 >= Self.labelWindow })
     }
 
     mutating func add(_ candidates: borrowing CandidateList, user: Int, request: UInt32, bits: UInt64) {

@@ -56,7 +56,7 @@ struct PlannerClockTests {
         let chains = HeapArray(repeating: PlanChain(), count: 2)
         for request in UInt32(0)..<3_000 {
             let user = Int(request % 2)
-            plans.settle(chains.base + user, object: .max - 1, request: request, horizon: 5_000)
+            plans.settle(chains.base + user, object: .max - 1, request: request, labelWindow: 5_000)
             #expect(plans.outcomeCount == 0)
             if let owner = plans.expiring { plans.close(chains.base + Int(owner)) }
             var candidates = CandidateList()
@@ -66,8 +66,8 @@ struct PlannerClockTests {
                 candidates, user: UInt32(user), request: request, previous: 0, chosen: 1, drawn: 1,
                 to: chains.base + user)
             guard request > 600 else { continue }
-            // Of the user's pending plans, that of 600 requests ago proposed this object.
-            plans.settle(chains.base + user, object: request - 600, request: request, horizon: 5_000)
+            // Of the user's pending plans, the one of 600 requests ago proposed this object.
+            plans.settle(chains.base + user, object: request - 600, request: request, labelWindow: 5_000)
             let isFound = plans.outcomeCount == 1 && plans[0].isRequested
             #expect(isFound, "request \(request)")
         }

@@ -17,7 +17,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
     case sized
     /// One cache, a network whose rows fill no register, as many candidates as there may be.
     case odd
-    /// A cache for each user with one model, which each cache adapts.
+    /// A cache for each user with one model.
     case perUser = "per-user"
     /// The planner in one cache under `lru`.
     case planner
@@ -119,8 +119,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
         let model = LearnedModel(parameters, seed: context(trace).seed)
         let records = (0..<(isPerUser ? trace.userCount : 1)).map { _ in PolicyRecord() }
         let caches = records.enumerated().map { number, record in
-            var context = context(trace, seed: 1 + UInt64(number))
-            context.adaptsModel = isPerUser
+            let context = context(trace, seed: 1 + UInt64(number))
             var policy = LearnedPolicy(parameters, context: context, model: model)
             policy.ownsModel = !isPerUser
             return PolicyChecker(record).makeCache(around: policy, context: context)
@@ -162,7 +161,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
                 latency: { _, _ in 0 }, objects: seen)
             return (run, cache)
         }
-        var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
+        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
         var isDefined: Set<CategorySetID> = []
         for index in 0..<trace.count {
             var access = access(index, of: trace)

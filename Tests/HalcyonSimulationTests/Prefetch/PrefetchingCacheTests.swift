@@ -34,7 +34,7 @@ struct PrefetchingCacheTests {
             unit: CacheUnit(trace),
             budget: .unlimited, latency: { _, _ in 0 }, objects: ObjectInfo(trace))
         let policy = Script()
-        var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
+        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
         for (position, object) in requests.enumerated() {
             let access = Access(entry: .none, user: 1, object: object)
             let isCounted = position >= warmup

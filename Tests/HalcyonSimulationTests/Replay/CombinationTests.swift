@@ -40,7 +40,6 @@ struct CombinationTests {
         Combination(testDescription: "per user", mode: .perUser),
         Combination(testDescription: "per user, learned, one model", policy: "learned", mode: .perUser),
         Combination(testDescription: "per user, learned, own", policy: "learned", mode: .perUser, models: .own),
-        Combination(testDescription: "per user, learned, adapted", policy: "learned", mode: .perUser, models: .adapted),
         Combination(testDescription: "tiers", tiers: true),
         Combination(testDescription: "tiers per user", policy: "s3-fifo", mode: .perUser, tiers: true),
         Combination(testDescription: "tiers per user, learned", policy: "learned", mode: .perUser, tiers: true),
@@ -162,7 +161,7 @@ struct CombinationTests {
             latency: { _, _ in 0 },
             objects: ObjectInfo(trace))
         let script = AlwaysTwo()
-        var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
+        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
         let outcomes = trace.entries.map { object in
             let access = Access(entry: .none, user: 0, object: object)
             let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: script)

@@ -81,14 +81,14 @@ struct ReplayLimitsTests {
 struct TransferQueueTests {
     @Test("The queue equals a searched list, with transfers of any length cancelled anywhere")
     func queueEqualsAListWithCancellations() {
-        let queue = TransferQueue()
+        let queue = TransferSchedule()
         var list: [(entry: EntryID, time: Int64)] = []
         var random = SplitMix64(seed: 3)
         var time: Int64 = 0
         for step in 0..<20_000 {
             time += Int64(random.next(below: 3))
             let (access, end) = (Access(entry: EntryID(step), time: time), time + 20 + Int64(random.next(below: 60)))
-            queue.start(TransferQueue.Transfer(access: access, time: end, isCounted: true))
+            queue.start(TransferSchedule.Transfer(access: access, time: end, isCounted: true))
             list.append((access.entry, end))
             if random.next(below: 3) == 0, !list.isEmpty {
                 let chosen = list.remove(at: random.next(below: list.count))
@@ -112,10 +112,10 @@ struct TransferQueueTests {
     /// A linear search would look at 2 · 10⁹ transfers here.
     @Test("A hundred thousand transfers in flight are cancelled and ended in the right order")
     func hundredThousandTransfersCanBeCancelled() {
-        let queue = TransferQueue()
+        let queue = TransferSchedule()
         for index in 0..<100_000 {
             queue.start(
-                TransferQueue.Transfer(access: Access(entry: EntryID(index)), time: Int64(index), isCounted: true))
+                TransferSchedule.Transfer(access: Access(entry: EntryID(index)), time: Int64(index), isCounted: true))
         }
         var wrong = 0
         for entry in (0..<100_000).reversed() where entry % 2 == 1 {
@@ -155,7 +155,7 @@ struct TransferQueueTests {
                 latency: { _, _ in Int64(latency) * 1_000_000 },
                 objects: ObjectInfo(trace))
             let policy = Ahead()
-            var (counts, plan) = (PrefetchCounts(unit: CacheUnit(trace)), PrefetchPlan())
+            var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
             for object in 0..<UInt32(objects) {
                 let access = Access(entry: .none, time: Int64(object) * 1_000_000, object: object)
                 let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: policy)

@@ -135,7 +135,7 @@ struct UniformSizesTests {
         "Per-user caches decide the same at any uniform size",
         arguments: [
             ("lru", ModelSharing.shared), ("belady", .shared), ("w-tinylfu", .shared), ("learned", .shared),
-            ("learned", .own), ("learned", .adapted),
+            ("learned", .own),
         ])
     func perUserCachesDecideTheSame(name: String, models: ModelSharing) async throws {
         let runs = try await EqualSizes().runs(name, mode: .perUser, models: models)

@@ -188,10 +188,8 @@ struct UserPartTests {
         }
         let capacity = CapacityRequest.number(5)
         #expect(try sentence(ReplayJob(policy: lru, capacity: capacity)).contains("add --per user"))
-        for models in [ModelSharing.shared, .adapted] {
-            let job = ReplayJob(policy: learned, capacity: capacity, mode: .perUser, models: models)
-            #expect(try sentence(job).contains("--models own"))
-        }
+        let shared = ReplayJob(policy: learned, capacity: capacity, mode: .perUser, models: .shared)
+        #expect(try sentence(shared).contains("--models own"))
         var tiers = TierOptions(memory: .number(2), disk: capacity)
         tiers.diskPolicy = learned
         #expect(

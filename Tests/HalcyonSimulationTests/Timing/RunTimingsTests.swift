@@ -33,7 +33,6 @@ struct RunTimingsTests {
             Setting(policy: policy, mode: .shared, models: .shared, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .shared, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .own, warmup: 0.3),
-            Setting(policy: policy, mode: .perUser, models: .adapted, warmup: 0.3),
             Setting(
                 policy: policy, mode: .shared, models: .shared, warmup: 0.3,
                 tiers: TierOptions(memory: .share(0.005, text: "0.5%"), disk: .share(0.02, text: "2%"))),

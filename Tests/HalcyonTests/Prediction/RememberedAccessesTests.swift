@@ -21,7 +21,7 @@ struct RememberedAccessesTests: PredictiveTests {
         func configuration() -> PrefetchConfiguration {
             var configuration = PrefetchConfiguration()
             configuration.keepsURLs = true
-            (configuration.planner.sampling, configuration.planner.horizon) = (1, 1)
+            (configuration.planner.sampling, configuration.planner.labelWindow) = (1, 1)
             if name == "markov" { configuration.policy = PrefetchCatalogue.entry(named: name)?.make }
             (configuration.maxConcurrent, configuration.budget) = (1, PrefetchBudget(perRequest: .init(objects: 1)))
             return configuration

@@ -22,9 +22,7 @@ from lab.contrasts import (
 )  # fmt: skip
 from lab.distribution import Distribution, FailedCell, distribute
 from lab.errors import LabError, ReplayError, ResultsError, UsageError
-from lab.fleet import Fleet, fleet
 from lab.frames import load, units
-from lab.scaling import Cost, Rates, scale
 from lab.statistics import differences
 from lab.tables import export
 
@@ -35,10 +33,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cost", "Distribution", "FailedCell", "Fleet", "LabError", "Rates", "ReplayError", "ResultsError", "UsageError",
-    "against_others", "calibration", "calibration_error", "charts", "contrasts", "differences", "distribute", "excess",
-    "export", "fleet", "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm",
-    "prefetching", "proportion_interval", "report", "scale", "shuffle_ties", "units", "verdict",
+    "Distribution", "FailedCell", "LabError", "ReplayError", "ResultsError", "UsageError", "against_others",
+    "calibration", "calibration_error", "charts", "contrasts", "differences", "distribute", "excess", "export",
+    "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm", "prefetching",
+    "proportion_interval", "report", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 
 

@@ -1,20 +1,17 @@
-"""The command line: ``python -m lab export | report | screenshot | distribute | fleet | evidence | rerun | peers | scale``."""
+"""The command line: ``python -m lab export | report | screenshot | distribute | evidence | rerun | peers``."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from lab import LabError, Rates, ResultsError, UsageError, distribute, export, scale
-from lab.scaling import Cost
+from lab import LabError, ResultsError, UsageError, distribute, export
 
 EX_USAGE, EX_DATA, FAILED = 64, 65, 1
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,16 +77,6 @@ def _parser() -> _Parser:
     command.add_argument("--batch-seconds", type=float, default=30, help="estimated seconds of a task (default: 30)")
     command.set_defaults(run=_distribute)
 
-    command = commands.add_parser("fleet", help="stream a trace through per-user caches, in parts by user")
-    command.add_argument("trace", metavar="TRACE")
-    command.add_argument("--policy", default="lru", help="of each user's cache (default: lru)")
-    command.add_argument("--capacity", default="20", help="of each user's cache (default: 20)")
-    command.add_argument("--parts", type=int, default=2, help="parts by user (default: 2)")
-    command.add_argument("--replay", default="replay", help="the command, or its path (default: replay)")
-    command.add_argument("--address", help="a running scheduler, as tcp://HOST:8786 (default: local processes)")
-    command.add_argument("--workers", type=int, default=2, help="local processes (default: 2)")
-    command.set_defaults(run=_fleet)
-
     command = commands.add_parser("evidence", help="write the tables of documents from stored results")
     command.add_argument("results", metavar="RESULTS", help="the folder of the suites' folders of results")
     command.add_argument("documents", nargs="+", metavar="DOCUMENT")
@@ -117,24 +104,6 @@ def _parser() -> _Parser:
     command.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     command.add_argument("--workers", type=int, default=2, help="local processes (default: 2)")
     command.set_defaults(run=_peers)
-
-    command = commands.add_parser("scale", help="compute what a fleet of per-user caches costs")
-    for name, help_text in (
-        ("--requests", "requests of all users"),
-        ("--users", "users"),
-        ("--replayed-per-second", "requests a second that one core replays"),
-        ("--read-per-second", "requests a second that one core reads"),
-        ("--bytes-per-user", "resident bytes of a user's cache"),
-    ):
-        command.add_argument(name, type=float, required=True, help=help_text)
-    command.add_argument(
-        "--bytes-per-other-user", type=float, default=0, help="resident bytes of a user of other parts"
-    )
-    command.add_argument("--parts", type=int, default=1, help="parts by user (default: 1)")
-    command.add_argument("--cores", type=int, default=1, help="cores of all machines (default: 1)")
-    command.add_argument("--memory", type=_size, help="memory of all machines, as 64GB (default: unlimited)")
-    command.add_argument("--price", type=float, help="price of a core hour")
-    command.set_defaults(run=_scale)
     return parser
 
 
@@ -178,20 +147,6 @@ def _distribute(options: argparse.Namespace) -> int:
     for failed in outcome.failed:
         print(f"failed: {failed.name} {failed.hash}: {failed.sentence}", file=sys.stderr)
     return FAILED if outcome.failed else 0
-
-
-def _fleet(options: argparse.Namespace) -> int:
-    from lab.fleet import fleet
-
-    total = fleet(
-        options.trace, policy=options.policy, capacity=options.capacity, parts=options.parts, replay=options.replay,
-        client=options.address, workers=options.workers,
-        progress=lambda line: print(line, file=sys.stderr, flush=True),
-    )  # fmt: skip
-    for name, count in total.counts.items():
-        print(f"{name}: {count:,}")
-    print(f"object hit ratio: {100 * total.object_hit_ratio:.4f} %, fingerprint {total.fingerprint}, {total.seconds:.1f} s")
-    return 0
 
 
 def _evidence(options: argparse.Namespace) -> int:
@@ -250,35 +205,6 @@ def _peers(options: argparse.Namespace) -> int:
         print(line)
     print(f"{counts}: {len(different)} of {ran:,} counts differ")
     return FAILED if different else 0
-
-
-def _scale(options: argparse.Namespace) -> int:
-    cost = scale(
-        requests=options.requests, users=options.users, parts=options.parts, cores=options.cores,
-        memory=options.memory, price_per_core_hour=options.price,
-        rates=Rates(
-            replayed_per_second=options.replayed_per_second, read_per_second=options.read_per_second,
-            bytes_per_user=options.bytes_per_user, bytes_per_other_user=options.bytes_per_other_user,
-        ),
-    )  # fmt: skip
-    print(_described(cost))
-    return 0
-
-
-def _described(cost: Cost) -> str:
-    price = "" if cost.price is None else f", price {cost.price:,.2f}"
-    return (
-        f"{cost.parts:,} parts, {cost.running:,} at a time: {cost.seconds / 3600:,.2f} h, "
-        f"{cost.core_hours:,.2f} core hours ({100 * cost.reading_share:.0f} % reading){price}; "
-        f"{cost.part_bytes / 1e9:,.2f} GB a part, {cost.bytes / 1e9:,.2f} GB together"
-    )
-
-
-def _size(text: str) -> float:
-    match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?B?)", text.strip(), re.IGNORECASE)
-    if not match or match[2].upper() not in _UNITS:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size; a number with B, KB, MB, GB or TB is expected")
-    return float(match[1]) * _UNITS[match[2].upper()]
 
 
 def _fail(error: object, status: int) -> int:

@@ -115,7 +115,7 @@ def read_plan(
 ) -> Plan:
     """Returns the plan of a suite, by ``replay sweep SUITE --dry-run --format json``.
 
-    ``users`` is a part of a fleet, such as ``1/4``. Raises ``ReplayError`` with the command's own sentence if it
+    ``users`` is a part of the users, such as ``1/4``. Raises ``ReplayError`` with the command's own sentence if it
     fails, and if its output is no plan.
     """
     arguments = ["sweep", os.fspath(suite), "--results", os.fspath(results), "--dry-run", "--format", "json"]

@@ -134,9 +134,9 @@ struct PlannerUsers: ~Copyable {
         return evicted[ring(slot) + number % Self.evictedWidth]
     }
 
-    /// Returns whether the requested object was evicted within the user's last `horizon` requests, and removes it from
+    /// Returns whether the requested object was evicted within the user's last `labelWindow` requests, and removes it from
     /// the ring.
-    mutating func takeEviction(of object: UInt32, slot: Int, horizon: UInt32) -> Bool {
+    mutating func takeEviction(of object: UInt32, slot: Int, labelWindow: UInt32) -> Bool {
         guard records[slot].ring != .max else { return false }
         let objects = evicted.base + ring(slot)
         // Usually it is none of them, which this loop finds out without a branch for each.
@@ -146,7 +146,7 @@ struct PlannerUsers: ~Copyable {
             return false
         }
         objects[place] = .max
-        return records[slot].requests &- evictionRequests[ring(slot) + place] < horizon
+        return records[slot].requests &- evictionRequests[ring(slot) + place] < labelWindow
     }
 
     @inline(__always)

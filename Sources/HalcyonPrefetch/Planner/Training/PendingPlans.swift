@@ -61,7 +61,7 @@ struct PendingPlans: ~Copyable {
     /// The number of the plan that is added next, modulo 2³¹, so that none equals the end of a chain.
     private(set) var nextNumber: UInt32
     private var outcomes = HeapArray(repeating: CandidateOutcome(), count: 64)
-    /// The number of outcomes found by the last ``settle(_:object:request:horizon:time:)`` or ``close(_:)``.
+    /// The number of outcomes found by the last ``settle(_:object:request:labelWindow:time:)`` or ``close(_:)``.
     private(set) var outcomeCount = 0
 
     /// Creates an empty ring.
@@ -148,9 +148,9 @@ struct PendingPlans: ~Copyable {
     }
 
     /// Finds the outcomes of a user's plans at the user's request number `request`, for `object`. Ends plans that are
-    /// then `horizon` requests old.
+    /// then `labelWindow` requests old.
     mutating func settle(
-        _ chain: UnsafeMutablePointer<PlanChain>, object: UInt32, request: UInt32, horizon: UInt32, time: Int64 = 0
+        _ chain: UnsafeMutablePointer<PlanChain>, object: UInt32, request: UInt32, labelWindow: UInt32, time: Int64 = 0
     ) {
         outcomeCount = 0
         var number = chain.pointee.first
@@ -163,7 +163,8 @@ struct PendingPlans: ~Copyable {
             number = plans[Self.place(number)].next
         }
         // A plan and the request after it have the same number.
-        while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request &+ 1 >= horizon {
+        while chain.pointee.first != .max, request &- plans[Self.place(chain.pointee.first)].request &+ 1 >= labelWindow
+        {
             end(chain)
         }
     }

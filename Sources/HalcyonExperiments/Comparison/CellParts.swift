@@ -1,7 +1,7 @@
 import HalcyonSimulation
 
 /// Cells that were each run for a part of the users, put together by the cell that they are parts of.
-struct FleetParts {
+struct CellParts {
     /// A whole cell with its parts.
     struct Sum {
         /// The name of the whole cell.

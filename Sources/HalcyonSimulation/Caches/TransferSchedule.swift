@@ -4,7 +4,7 @@ import HalcyonEviction
 ///
 /// Large objects take longer, so transfers do not end in the order of their start. An operation is O(log n). Memory: some 200 bytes
 /// a transfer, and 4 an entry of the cache.
-final class TransferQueue {
+final class TransferSchedule {
     /// A transfer of a prefetched object.
     struct Transfer {
         var access: Access
