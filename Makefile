@@ -9,7 +9,8 @@
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # Each bench… has a short form, SHORT=1, which shows that it works; its figures mean nothing.
 # model-exchange: models to Python's safetensors and back.
-# check: exact hits and floors of Experiments/targets.yml, and of targets-real.yml where HALCYON_TRACES is set.
+# check: exact results and limits of the suite regression, and of regression-real where HALCYON_TRACES is set.
+# accept REASON="…": renews every file that a moved result touches. SUITES="policies bytes": these suites' results, too.
 # notebooks: checks and executes Notebooks/, results in .build/notebooks.
 # acceptance: does the test of the hypothesis claim what is so, and nothing else? 20 seeds, some 30 minutes of one core.
 # test-lab: the Python package Experiments/lab: its types, its tests on worker processes, in a virtual environment.
@@ -34,7 +35,7 @@ LAB_VENV := .build/lab
 LIGHTGBM := $(CURDIR)/.build/lightgbm/lightgbm/lib/lib_lightgbm.so
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check accept acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
 
 demo: release
 	@echo
@@ -127,13 +128,26 @@ example: dependencies
 	swift run $(BESIDE) Experiments/Examples MetricsExample
 	swift run $(BESIDE) Experiments/CustomPolicy
 
-# Compares hits on the bundled and the real traces with the files of targets. Exact hits have no tolerance: they move only with a
-# new result version. Floors and highest losses hold for every version. JUnit XML and Markdown are for tools that show them.
+# Runs the regression suites and compares them with their stored results, which have no tolerance: they move only with a new result
+# version. Limits hold for every version. JUnit XML and Markdown are for tools that show them.
+REGRESSION := regression $(if $(HALCYON_TRACES),regression-real)
 check: release
-	@$(REPLAY) check Experiments/targets.yml --junit .build/targets.xml --markdown .build/targets.md
-	@if [ -n "$$HALCYON_TRACES" ]; then \
-	    $(REPLAY) check Experiments/targets-real.yml --junit .build/targets-real.xml --markdown .build/targets-real.md; \
-	else echo "halcyon: HALCYON_TRACES is not set; the targets on real traces were not checked" >&2; fi
+	@for suite in $(REGRESSION); do $(REPLAY) check Experiments/suites/$$suite.yml \
+	    --junit .build/$$suite.xml --markdown .build/$$suite.md || exit 1; done
+	@test -n "$$HALCYON_TRACES" || echo "halcyon: HALCYON_TRACES is not set; results on real traces were not checked" >&2
+
+# After a change that moves results, its new result version and its entry in CHANGELOG.md. Refuses what moved without them.
+accept: release
+	@test -n "$$REASON" || { echo 'halcyon: say why the new results are right: make accept REASON="…"' >&2; exit 64; }
+	@version=$$(sed -n 's/.*resultVersion = //p' Sources/HalcyonEviction/Halcyon.swift); \
+	    grep -qF "**Result version $$version**" CHANGELOG.md || \
+	    { echo "halcyon: CHANGELOG.md has no entry **Result version $$version**" >&2; exit 1; }
+	@for suite in $(REGRESSION) $(SUITES); do $(REPLAY) check Experiments/suites/$$suite.yml \
+	    --results Experiments/results/$$suite --accept --reason "$$REASON" || exit 1; done
+	HALCYON_RECORD=1 swift test --filter 'DecisionDigestTests/record'
+	@.ci/check-readme --write $(REPLAY)
+	@test -n "$$HALCYON_TRACES" || echo "halcyon: HALCYON_TRACES is not set; results on real traces were not renewed" >&2
+	@echo 'If results moved: make accept REASON="…" SUITES="$(EVIDENCE) rivals", then make evidence and make notebooks.'
 
 # On synthetic traces whose truth is known; see Experiments/methods.md.
 acceptance: release
@@ -245,7 +259,7 @@ confirmatory: release $(LAB_VENV)/ready
 
 # Of one suite: make report RESULTS=Experiments/results/policies. RUN=FILES: results of 'replay run' or 'replay explain' with
 # --format json, for the calibration. Without Chromium there is no picture, which is an error under HALCYON_STRICT=1 only.
-RESULTS := $(patsubst %/cells,%,$(wildcard Experiments/results/*/cells))
+RESULTS := $(filter-out Experiments/results/regression%,$(patsubst %/cells,%,$(wildcard Experiments/results/*/cells)))
 RUN     :=
 REPORT  := .build/report
 report: $(LAB_VENV)/ready

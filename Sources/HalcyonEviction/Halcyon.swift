@@ -3,10 +3,9 @@ package enum Halcyon {
     /// The version, which every result and every file of a model carries.
     package static let version = "0.1.0"
 
-    /// The result version: a whole number that every report carries, and `Experiments/targets.yml` with its exact
-    /// figures.
+    /// The result version: a whole number that every report and every stored result carries.
     ///
     /// Raise it in every change that moves any result of any policy on any trace: two builds with the same result
-    /// version give the same counts. CHANGELOG.md has an entry for each result version.
+    /// version give the same counts. CHANGELOG.md has an entry for each result version. `make accept` renews the stored results.
     package static let resultVersion = 4
 }

@@ -25,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
             PoliciesCommand.self, CheckCommand.self, SweepCommand.self, ResultsCommand.self, CompareCommand.self,
-            MergeCommand.self, TuneCommand.self, HypothesisCommand.self, TrainCommand.self, ExplainCommand.self,
+            MergeCommand.self, HypothesisCommand.self, TrainCommand.self, ExplainCommand.self,
         ],
         defaultSubcommand: RunCommand.self)
 }

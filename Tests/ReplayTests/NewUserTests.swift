@@ -57,34 +57,32 @@ struct NewUserTests {
         #expect(piped.errors == "standard output: 3 requests, 3 objects\n")
     }
 
-    @Test("targets name columns as --columns does, keep them with --update, and refuse what names none")
-    func targetColumns() throws {
+    @Test("A checked suite names columns as --columns does, and refuses what names none")
+    func suiteColumns() throws {
         _ = try folder.file("u.csv", trace.csv.replacing("time,key,size,category,user", with: "a,b,c,d,e"))
-        func targets(_ columns: String) -> String {
+        func suite(_ columns: String) -> String {
             """
-            schema: halcyon.targets/2
-            groups:
-              - trace: u.csv
-                mode: shared
-                columns: "\(columns)"
-                targets: [{policy: lru, capacity: 1KB}]
+            schema: halcyon.suite/1
+            results: results
+            traces:
+              - {path: u.csv, columns: "\(columns)"}
+            experiments:
+              - {name: all, policies: lru, capacities: 1KB}
 
             """
         }
-        _ = try folder.file("s.yml", targets("key=b,time=a,size=c"))
-        let updated = try Replay.run("check", "s.yml", "--update", "--reason", "first", in: folder)
-        #expect((updated.code, updated.errors) == (0, ""))
-        let text = try folder.text("s.yml")
-        #expect(text.contains("columns: \"key=b,time=a,size=c\"\n") || text.contains("columns: key=b,time=a,size=c\n"))
-        #expect(text.contains("hits: \(SampleTrace.lruHits(trace.requests, capacity: 1_000)),"))
+        _ = try folder.file("s.yml", suite("key=b,time=a,size=c"))
+        let accepted = try Replay.run("check", "s.yml", "--accept", "--reason", "first", in: folder)
+        #expect((accepted.code, accepted.errors) == (0, ""))
+        #expect(accepted.text.contains("  \(SampleTrace.lruHits(trace.requests, capacity: 1_000))  "))
         #expect(try Replay.run("check", "s.yml", in: folder).code == 0)
-        _ = try folder.file("s.yml", targets("key:b"))
+        _ = try folder.file("s.yml", suite("key:b"))
         let refused = try Replay.run("check", "s.yml", in: folder)
         #expect(refused.code == 65)
         #expect(
-            refused.errors == "replay: s.yml:5:14: 'key:b' does not name a column: write key=…, time=…, size=…, "
+            refused.errors == "replay: s.yml:4:28: 'key:b' does not name a column: write key=…, time=…, size=…, "
                 + "category=… or user=…, separated by commas.\n")
-        _ = try folder.file("s.yml", targets("key=nope").replacing("1KB", with: "1KB, floor: 0"))
+        _ = try folder.file("s.yml", suite("key=nope"))
         let missing = try Replay.run("check", "s.yml", in: folder)
         #expect(missing.code == 65)
         #expect(missing.errors.contains("there is no column 'nope' for the key"))
@@ -279,15 +277,16 @@ struct NewUserTests {
         _ = try folder.file(
             "s.yml",
             """
-            schema: halcyon.targets/2
-            groups:
-              - trace: long.csv
-                targets: [{policy: lirs, capacity: 10%, floor: 0}, {policy: arc, capacity: 10%, floor: 0}]
+            schema: halcyon.suite/1
+            traces: [long.csv]
+            experiments:
+              - {name: all, policies: [lirs, arc], capacities: 10%, limits: [{policy: lirs, floor: 0}]}
 
             """)
         for call in [
             ["long.csv", "--only", "-p", "lirs,arc,lhd", "-c", "1%,5%,10%"],
-            ["curve", "long.csv", "-p", "lirs,arc,lhd", "--points", "4"], ["check", "s.yml"],
+            ["curve", "long.csv", "-p", "lirs,arc,lhd", "--points", "4"],
+            ["check", "s.yml", "--limits-only"],
         ] {
             let outcome = try Replay.run(call, in: folder, environment: ["HALCYON_PROGRESS_SECONDS": "0.002"])
             #expect(outcome.code == 0)

@@ -23,12 +23,12 @@ public struct AdmissionParameters: PolicyParameters {
     public var interval = 30_000
 
     public static let table = [
-        Parameter<Self>.choice("admit", \.rule, "admission rule in addition to the policy's own").fixedInTuning(),
-        .integer("admit-below", \.below, in: 0...Int.max, "with admit=size: the smallest refused size").fixedInTuning(),
+        Parameter<Self>.choice("admit", \.rule, "admission rule in addition to the policy's own"),
+        .integer("admit-below", \.below, in: 0...Int.max, "with admit=size: the smallest refused size"),
         .integer(
             "admit-interval", \.interval, in: 1...1_000_000_000,
             "with admit=adaptsize: requests between updates of its parameter c"
-        ).fixedInTuning(),
+        ),
     ]
 
     /// The parameters with their defaults.

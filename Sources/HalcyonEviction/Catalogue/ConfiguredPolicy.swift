@@ -6,19 +6,14 @@ public struct PolicyEntry: Sendable {
         public let name: String
         /// What it does, in a few words.
         public let help: String
-        /// What is accepted.
-        public let range: ParameterRange
         /// What is accepted, in words.
         public let accepts: String
-        /// Whether a search of parameters leaves the default as it is, unless the user names the parameter.
-        public let isFixedInTuning: Bool
         /// The default, as it would be written.
         public let defaultValue: String
 
         init<Owner>(_ parameter: Parameter<Owner>, defaults: Owner) {
             (name, help) = (parameter.name, parameter.help)
-            (range, accepts) = (parameter.range, parameter.accepts)
-            isFixedInTuning = parameter.isFixedInTuning
+            accepts = parameter.accepts
             defaultValue = parameter.read(defaults)
         }
     }

@@ -91,8 +91,6 @@ public struct Parameter<Owner>: Sendable {
     public let range: ParameterRange
     /// What is accepted, in words: `a number from 0.0 to 1.0`.
     public var accepts: String { range.description }
-    /// Whether a search of parameters leaves the default as it is, unless the user names the parameter.
-    private(set) var isFixedInTuning = false
     /// Whether results name the parameter only where it differs from its default.
     private(set) var isRecordedIfSet = false
     /// The name and the value of a removed parameter that results name after this one.
@@ -100,18 +98,10 @@ public struct Parameter<Owner>: Sendable {
     package let read: @Sendable (Owner) -> String
     let write: @Sendable (inout Owner, String) -> Bool
 
-    /// The same parameter, which states what is to be cached and not how well: a search of parameters leaves it as it
-    /// is, unless the user names it.
-    public func fixedInTuning() -> Parameter {
-        var parameter = self
-        parameter.isFixedInTuning = true
-        return parameter
-    }
-
     /// The same parameter, added to a policy whose results are stored already. Results name it only where it differs from
-    /// its default, so that stored results keep their names. A search of parameters leaves it as it is.
+    /// its default, so that stored results keep their names.
     public func addedLater() -> Parameter {
-        var parameter = fixedInTuning()
+        var parameter = self
         parameter.isRecordedIfSet = true
         return parameter
     }

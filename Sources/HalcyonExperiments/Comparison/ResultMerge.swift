@@ -9,7 +9,8 @@ import HalcyonTrace
 /// print(outcome.added, outcome.incomplete)
 /// ```
 ///
-/// Everything is checked before the first file is written. The result does not depend on the order of the folders.
+/// Everything is checked before the first file is written. The result does not depend on the order of the folders. The
+/// cells are packed at the end; a merge that is killed before leaves files that the next one finds.
 public struct ResultMerge: Sendable {
     /// What a merge did.
     public struct Outcome: Sendable, Equatable {
@@ -39,17 +40,18 @@ public struct ResultMerge: Sendable {
         self.acceptsBuilds = acceptsBuilds
     }
 
-    /// A cell's file.
+    /// A cell of a folder.
     private struct Source {
         let store: ResultStore
         let hash: String
-        /// Whether the file is in the target already.
+        /// Whether the cell is in the target already.
         let isTarget: Bool
 
-        var path: String { store.path(ofCell: hash) }
+        /// Where the cell is, for a sentence.
+        var place: String { store.place(ofCell: hash) }
 
         func data() throws(ReplayError) -> Data {
-            guard let data = FileManager.default.contents(atPath: path) else { throw .data("\(path): cannot be read.") }
+            guard let data = try store.data(ofCell: hash) else { throw .data("\(place): cannot be read.") }
             return data
         }
     }
@@ -93,7 +95,7 @@ public struct ResultMerge: Sendable {
             let data = try sum.cell.json()
             if let whole = contents.cells[sum.hash], try whole.data() != data {
                 throw ReplayError.data(
-                    "\(whole.path): differs from the sum of its parts \(sum.parts.joined(separator: ", ")): one of the "
+                    "\(whole.place): differs from the sum of its parts \(sum.parts.joined(separator: ", ")): one of the "
                         + "builds has changed its counts, or a file was edited.")
             }
             if let other = sums.first(where: { $0.hash == sum.hash }) {
@@ -139,7 +141,9 @@ public struct ResultMerge: Sendable {
             }
             outcome.summed += 1
         }
-        for hash in replaced.sorted() where contents.cells[hash]?.isTarget == true { try remove(hash) }
+        let removed = replaced.filter { contents.cells[$0]?.isTarget == true }
+        for hash in removed.sorted() { try removeProvenance(hash) }
+        try target.pack(without: removed)
         return outcome
     }
 
@@ -151,13 +155,12 @@ public struct ResultMerge: Sendable {
         if !sidecar.isTarget { try Self.write(sidecar.data, to: target.path(ofProvenance: hash)) }
     }
 
-    /// Removes a part that a whole cell replaces.
-    private func remove(_ hash: String) throws {
-        for path in [target.path(ofProvenance: hash), target.path(ofCell: hash)]
-        where FileManager.default.fileExists(atPath: path) {
-            do { try FileManager.default.removeItem(atPath: path) } catch {
-                throw TraceError(file: path, message: "cannot be removed", isOfOutput: true)
-            }
+    /// Removes the file that says how a part was run that a whole cell replaces.
+    private func removeProvenance(_ hash: String) throws {
+        let path = target.path(ofProvenance: hash)
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        do { try FileManager.default.removeItem(atPath: path) } catch {
+            throw TraceError(file: path, message: "cannot be removed", isOfOutput: true)
         }
     }
 
@@ -171,9 +174,7 @@ public struct ResultMerge: Sendable {
     private func contents() throws(ReplayError) -> Contents {
         var contents = Contents()
         let place = Self.place(target.folder)
-        if FileManager.default.fileExists(atPath: "\(target.folder)/cells") {
-            try add(target, isTarget: true, to: &contents)
-        }
+        if target.exists { try add(target, isTarget: true, to: &contents) }
         for source in sources {
             if Self.place(source.folder) == place {
                 throw .usage("\(source.folder): is the folder that receives the results: name only the others.")
@@ -189,7 +190,7 @@ public struct ResultMerge: Sendable {
         for hash in try store.hashes() {
             let cell = try store.cell(hash)
             let source = Source(store: store, hash: hash, isTarget: isTarget)
-            if let fault = cell.fault { throw .data("\(source.path): is broken: \(fault).") }
+            if let fault = cell.fault { throw .data("\(source.place): is broken: \(fault).") }
             if let sidecar = try sidecar(hash, in: store, isTarget: isTarget) {
                 contents.builds[sidecar.provenance.buildId, default: []].insert(hash)
                 if contents.sidecars[hash].map({ sidecar.precedes($0) }) ?? true { contents.sidecars[hash] = sidecar }
@@ -199,7 +200,7 @@ public struct ResultMerge: Sendable {
                 let isSame = kept == added ? true : try known.store.cell(hash).hasResult(of: cell)
                 guard isSame else {
                     throw .data(
-                        "\(known.path) and \(source.path): are different results of one cell: one of the builds has changed "
+                        "\(known.place) and \(source.place): are different results of one cell: one of the builds has changed "
                             + "its counts without a new result version, or a file was edited.")
                 }
                 // Of two names of a trace, the order of the folders must not decide.

@@ -5,7 +5,7 @@ import HalcyonSimulation
 import HalcyonSupport
 import HalcyonTrace
 
-/// Reads the parts of a replay from YAML. Suites and targets use it, so that both accept the same jobs.
+/// Reads the parts of a replay from YAML.
 struct JobReader {
     /// The accepted policies.
     let catalogue: PolicyCatalogue

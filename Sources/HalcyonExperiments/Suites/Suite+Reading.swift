@@ -29,7 +29,7 @@ extension Suite {
             throw schema.fault("the schema '\(found.shortened)' is not known: it is \(Self.schema).")
         }
         let fields = try root.fields(
-            accepting: ["schema", "description", "traces", "experiments", "tuning"], of: "A suite")
+            accepting: ["schema", "description", "results", "traces", "experiments"], of: "A suite")
         let reader = SuiteReader(jobs: JobReader(catalogue: catalogue))
         let description = try fields["description"].map { value throws(ReplayError) in
             try value.text(as: "A description")
@@ -45,7 +45,7 @@ extension Suite {
         self.init(
             name: TraceReference.name(of: file), path: file, description: description ?? "", traces: traces,
             experiments: parts)
-        if let value = fields["tuning"] { tuning = try reader.tuning(value) }
+        results = try fields["results"].map { value throws(ReplayError) in try value.text(as: "A folder of results") }
     }
 }
 
@@ -69,17 +69,10 @@ private struct SuiteReader {
     private func trace(_ value: YAMLValue) throws(ReplayError) -> TraceReference {
         guard value.isMapping else { return TraceReference(path: try value.text(as: "The path of a trace")) }
         let fields = try value.fields(
-            accepting: ["path", "name", "split"] + TraceReference.readingFields, of: "A trace")
+            accepting: ["path", "name"] + TraceReference.readingFields, of: "A trace")
         var trace = TraceReference(path: try fields.required("path").text(as: "The path of a trace"))
         if let name = fields["name"] { trace.name = try name.text(as: "The name of a trace") }
         try trace.read(fields)
-        if let split = fields["split"] {
-            let name = try split.text(as: "A split")
-            guard let known = TraceReference.Split(rawValue: name) else {
-                throw split.fault("'\(name.shortened)' is not a split: write training, validation or test.")
-            }
-            trace.split = known
-        }
         return trace
     }
 
@@ -87,7 +80,7 @@ private struct SuiteReader {
         let fields = try value.fields(
             accepting: [
                 "name", "traces", "modes", "policies", "capacities", "tiers", "models", "prefetch", "seeds", "labels",
-                "permutations", "warmup",
+                "permutations", "warmup", "limits",
             ],
             of: "An experiment")
         var experiment = SuiteExperiment(
@@ -136,33 +129,11 @@ private struct SuiteReader {
         } else if let permutations = fields["permutations"] {
             throw permutations.fault("'permutations' needs 'labels' that are permuted.")
         }
-        return experiment
-    }
-
-    /// Reads the searched parameters of policies: `{s3-fifo: {small: [0.05, 0.1], ghost: 0.5..2}}`.
-    func tuning(_ value: YAMLValue) throws(ReplayError) -> [String: TuningSpace] {
-        var spaces: [String: TuningSpace] = [:]
-        let policies = try value.fields(of: "'tuning'")
-        for (name, key) in policies.keys {
-            guard let entry = jobs.catalogue.entries.first(where: { $0.info.name == name }) else {
-                throw key.fault("'\(name.shortened)' is not the name of a policy: write a name without parameters.")
-            }
-            var parameters: [TuningSpace.Parameter] = []
-            let owner = try policies.required(name)
-            let fields = try owner.fields(of: "The searched parameters of \(name)")
-            for (parameter, key) in fields.keys {
-                let values = try fields.required(parameter)
-                var texts: [String] = []
-                for item in values.listOrOne() { texts.append(try item.text(as: "A value of '\(parameter)'")) }
-                if texts.isEmpty { throw values.fault("'\(parameter)' needs at least one value.") }
-                do { parameters.append(try TuningSpace.parameter(parameter, texts, of: entry)) } catch {
-                    throw key.fault(error.description)
-                }
-            }
-            if parameters.isEmpty { throw owner.fault("the searched parameters of \(name) are missing.") }
-            spaces[name] = TuningSpace(parameters)
+        if let limits = fields["limits"] {
+            let reader = LimitReader(jobs: jobs, experiment: experiment, traces: traces)
+            experiment.limits = try reader.limits(limits)
         }
-        return spaces
+        return experiment
     }
 
     private func list<Value>(

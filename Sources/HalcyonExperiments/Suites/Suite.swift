@@ -10,7 +10,7 @@ import HalcyonTrace
 /// description: Which policy hits most on the bundled traces.
 /// traces:
 ///   - {path: ../../Traces/shop.csv}
-///   - {path: "${HALCYON_TRACES}/web.csv", limit: 300000, split: test}
+///   - {path: "${HALCYON_TRACES}/web.csv", limit: 300000}
 /// experiments:
 ///   - name: shared
 ///     policies: [lru, learned, {policy: s3-fifo, grid: {small: [0.05, 0.1]}}]
@@ -29,13 +29,13 @@ public struct Suite: Sendable {
     public var path: String
     /// What the suite is to show, in one or two sentences.
     public var description: String
+    /// The folder of the results as written: relative to the folder of the suite. Nil by default:
+    /// ``resultsFolder(_:)`` says which one is used.
+    public var results: String?
     /// The traces in the order of the file.
     public var traces: [TraceReference]
     /// The experiments in the order of the file.
     public var experiments: [SuiteExperiment]
-    /// The parameters that `replay tune` searches, by the name of the policy. For a policy that is not listed it searches
-    /// a default space.
-    public var tuning: [String: TuningSpace] = [:]
 
     /// Creates a suite.
     public init(
@@ -46,6 +46,25 @@ public struct Suite: Sendable {
         self.description = description
         self.traces = traces
         self.experiments = experiments
+    }
+
+    /// Returns the folder of the results: `given`, or the one that the suite names, or `results/NAME` with the name
+    /// of the suite.
+    public func resultsFolder(_ given: String? = nil) -> String {
+        if let given { return given }
+        guard let results else { return "results/\(name)" }
+        guard !results.hasPrefix("/") else { return results }
+        var parts: [Substring] = []
+        for part in path.split(separator: "/", omittingEmptySubsequences: true).dropLast()
+            + results.split(separator: "/")
+        {
+            switch part {
+            case ".": break
+            case ".." where parts.last.map { $0 != ".." } ?? false: parts.removeLast()
+            default: parts.append(part)
+            }
+        }
+        return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
     }
 
     /// Returns the jobs of all experiments on a trace with their labels: every combination once.
@@ -66,6 +85,15 @@ public struct SuiteExperiment: Sendable {
         case kingfisher
         /// The policies that the tiers name.
         case tiers
+
+        /// The name in a suite: the policy with the parameters set by the user, `kingfisher` or `tiers`.
+        public var name: String {
+            switch self {
+            case .policy(let policy): policy.label
+            case .kingfisher: "kingfisher"
+            case .tiers: "tiers"
+            }
+        }
     }
 
     /// The name, for messages.
@@ -90,6 +118,8 @@ public struct SuiteExperiment: Sendable {
     public var labels: [LabelControl] = [.given]
     /// The share of the requests that is not counted, 0…1. The default is 0.
     public var warmup = 0.0
+    /// The limits that its runs have to keep in `replay check`. Empty by default.
+    public var limits: [RunLimit] = []
 
     /// Creates an experiment with the default of each list.
     public init(name: String, rows: [Row]) {
@@ -144,7 +174,7 @@ public struct SuiteExperiment: Sendable {
             seeds.map { seed in
                 var seeded = job
                 seeded.options.seed = job.isRandomised ? seed : 1
-                return SuiteJob(job: seeded, labels: labels)
+                return SuiteJob(job: seeded, labels: labels, row: row.name)
             }
         }
     }
@@ -154,6 +184,8 @@ public struct SuiteExperiment: Sendable {
 struct SuiteJob: Sendable {
     var job: ReplayJob
     var labels: LabelControl
+    /// The name of the experiment's row.
+    var row: String
 }
 
 extension ReplayJob {

@@ -60,6 +60,18 @@ public struct SuitePlan: Sendable, Encodable {
     public var cells: [Cell]
     /// What cannot be run.
     public var failures: [Failure]
+    /// The hash of the requests that caches of each kind serve, for each trace that could be read.
+    var fingerprints: [Requests: String] = [:]
+
+    /// The requests of a trace that caches of one kind serve.
+    struct Requests: Hashable {
+        var trace: String
+        var mode: ReplayMode
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case schema, suite, cells, failures
+    }
 
     /// The cells whose results are not stored.
     public var missing: [Cell] { cells.filter { !$0.stored } }

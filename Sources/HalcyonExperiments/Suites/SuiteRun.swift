@@ -13,9 +13,9 @@ import Synchronization
 /// print(outcome.ran, outcome.failures)
 /// ```
 ///
-/// Each result is stored as soon as it is there. A run that is interrupted loses the running cells; the next run goes
-/// on. Stored bytes do not depend on the number of threads, the order of the cells or their distribution over
-/// machines.
+/// Each result is stored as soon as it is there, in a file of its own; at the end, the results are packed into one file
+/// (``ResultStore/pack()``). A run that is interrupted loses the running cells; the next run goes on. Stored bytes do not
+/// depend on the number of threads, the order of the cells or their distribution over machines.
 public struct SuiteRun: Sendable {
     /// Which cells to run, and with what.
     public struct Options: Sendable {
@@ -66,12 +66,14 @@ public struct SuiteRun: Sendable {
     ///
     /// A trace that cannot be read, and a job that does not suit its trace, are failures of the plan.
     ///
-    /// - Throws: `ReplayError.usage(_:)` if the options name a trace or a cell that the suite does not have.
+    /// - Throws: `ReplayError.usage(_:)` if the options name a trace or a cell that the suite does not have;
+    ///   `ReplayError.data(_:)` if the pack of the results is damaged.
     public func plan() throws -> SuitePlan {
         if let unknown = options.traces.sorted().first(where: { name in !suite.traces.contains { $0.name == name } }) {
             throw ReplayError.usage(
                 "\(suite.path) has no trace '\(unknown)': it has \(suite.traces.map(\.name).joined(separator: ", ")).")
         }
+        let stored = store.exists ? Set(try store.hashes()) : []
         let costs = CellCosts(store)
         var plan = SuitePlan(suite: suite.name, cells: [], failures: [])
         var seen: Set<String> = []
@@ -83,7 +85,9 @@ public struct SuiteRun: Sendable {
                 for (mode, jobs) in Self.byMode(jobs) {
                     do {
                         let trace = try reference.selection(of: whole, mode: mode)
-                        for cell in cells(jobs, on: trace, of: reference, costs: costs, failures: &plan.failures)
+                        plan.fingerprints[.init(trace: reference.name, mode: mode)] = trace.fingerprint
+                        for cell in cells(
+                            jobs, on: trace, of: reference, stored: stored, costs: costs, failures: &plan.failures)
                         where seen.insert(cell.hash).inserted && accepts(cell) {
                             plan.cells.append(cell)
                         }
@@ -118,7 +122,7 @@ public struct SuiteRun: Sendable {
 
     /// Returns the cells of one trace in one mode, the longest first.
     private func cells(
-        _ jobs: [SuiteJob], on trace: Trace, of reference: TraceReference, costs: CellCosts,
+        _ jobs: [SuiteJob], on trace: Trace, of reference: TraceReference, stored: Set<String>, costs: CellCosts,
         failures: inout [SuitePlan.Failure]
     ) -> [SuitePlan.Cell] {
         let fingerprint = trace.fingerprint
@@ -138,7 +142,7 @@ public struct SuiteRun: Sendable {
                         labels: identity.labels, seed: identity.seed, requests: trace.count,
                         estimatedSeconds: costs.seconds(identity, job: job.job, requests: trace.count),
                         estimatedBytes: CellCosts.bytes(job.job, trace: trace, capacity: resolved.capacity),
-                        stored: store.contains(hash), job: job, identity: identity))
+                        stored: stored.contains(hash), job: job, identity: identity))
             } catch {
                 failures.append(Self.failure(reference, job, error))
             }
@@ -149,15 +153,30 @@ public struct SuiteRun: Sendable {
     /// Returns a progress for ``run(_:progress:)``.
     public func makeProgress(_ plan: SuitePlan) -> SuiteProgress { SuiteProgress(plan.missing) }
 
-    /// Runs the cells of a plan that are not stored.
+    /// Runs the cells of a plan that are not stored, and packs the stored cells when all have been run.
     ///
     /// - Throws: `TraceError` if a result cannot be written, or `ReplayError` if a different result of a cell is
     ///   stored. Other errors are failures of their cell.
     public func run(_ plan: SuitePlan, progress: SuiteProgress? = nil) async throws -> Outcome {
-        var outcome = Outcome(storedBefore: plan.cells.count - plan.missing.count, failures: plan.failures)
         try store.prepare()
+        var outcome = try await run(plan.missing, progress: progress) { try store.add($0, $1) }
+        outcome.storedBefore = plan.cells.count - plan.missing.count
+        outcome.failures = plan.failures + outcome.failures
+        try store.pack()
+        return outcome
+    }
+
+    /// Runs cells of a plan.
+    ///
+    /// - Parameter keep: receives each result, on several threads at once.
+    /// - Throws: the errors of `keep`. Other errors are failures of their cell.
+    func run(
+        _ cells: [SuitePlan.Cell], progress: SuiteProgress? = nil,
+        keep: @escaping @Sendable (StoredCell, CellProvenance) throws -> Void
+    ) async throws -> Outcome {
+        var outcome = Outcome()
         for reference in suite.traces {
-            let cells = plan.missing.filter { $0.trace == reference.name }
+            let cells = cells.filter { $0.trace == reference.name }
             guard !cells.isEmpty else { continue }
             do {
                 let whole = try reference.load(inFileAt: suite.path)
@@ -165,7 +184,8 @@ public struct SuiteRun: Sendable {
                     let cells = cells.filter { $0.mode == mode }
                     guard !cells.isEmpty else { continue }
                     let trace = try reference.selection(of: whole, mode: mode)
-                    try await run(cells, over: trace, of: reference, progress: progress, into: &outcome)
+                    let work = CellWork(cells, trace: trace, name: reference.name, suite: suite.name, keep: keep)
+                    try await run(cells, by: work, of: reference, progress: progress, into: &outcome)
                 }
             } catch let error as StoringFailed {
                 throw error.reason
@@ -178,10 +198,9 @@ public struct SuiteRun: Sendable {
 
     /// Runs cells of one trace in one mode.
     private func run(
-        _ cells: [SuitePlan.Cell], over trace: Trace, of reference: TraceReference, progress: SuiteProgress?,
+        _ cells: [SuitePlan.Cell], by work: CellWork, of reference: TraceReference, progress: SuiteProgress?,
         into outcome: inout Outcome
     ) async throws {
-        let work = CellWork(cells, trace: trace, name: reference.name, suite: suite.name, store: store)
         guard work.fingerprint == cells[0].identity.fingerprint else {
             throw ReplayError.data("\(reference.path): the file changed while the suite ran; run it again.")
         }
@@ -241,9 +260,12 @@ private struct CellWork: Sendable {
     private let input: ReplayInput
     private let facts: StoredCell.TraceFacts
     private let suite: String
-    private let store: ResultStore
+    private let keep: @Sendable (StoredCell, CellProvenance) throws -> Void
 
-    init(_ cells: [SuitePlan.Cell], trace: Trace, name: String, suite: String, store: ResultStore) {
+    init(
+        _ cells: [SuitePlan.Cell], trace: Trace, name: String, suite: String,
+        keep: @escaping @Sendable (StoredCell, CellProvenance) throws -> Void
+    ) {
         fingerprint = trace.fingerprint
         input = ReplayInput(trace, for: cells.map(\.job.job))
         facts = StoredCell.TraceFacts(
@@ -251,10 +273,10 @@ private struct CellWork: Sendable {
             categories: trace.categoryCount, distinctSize: Int(clamping: trace.distinctSize),
             sizeUnit: trace.sizeUnit, name: name)
         self.suite = suite
-        self.store = store
+        self.keep = keep
     }
 
-    /// Runs a cell and stores its result. Returns why the cell cannot be run, if so.
+    /// Runs a cell and keeps its result. Returns why the cell cannot be run, if so.
     func run(_ cell: SuitePlan.Cell, progress: ReplayProgress?) throws -> ReplayError? {
         var job = cell.job.job
         let units = UnitPlan(input.trace, warmup: job.options.warmup)
@@ -270,7 +292,7 @@ private struct CellWork: Sendable {
         let stored = StoredCell(
             outcome, identity: cell.identity, trace: facts, units: units.counts(outcome.recorder))
         do {
-            try store.add(stored, CellProvenance(outcome.result, cell: cell.hash, suite: suite))
+            try keep(stored, CellProvenance(outcome.result, cell: cell.hash, suite: suite))
         } catch {
             throw StoringFailed(reason: error)
         }

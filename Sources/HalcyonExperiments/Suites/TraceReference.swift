@@ -4,19 +4,9 @@ import HalcyonTrace
 
 /// A trace that an experiment names: a file, how to read it, and which of its requests to replay.
 public struct TraceReference: Sendable, Hashable {
-    /// The part that the traces of a suite play when a policy is tuned.
-    public enum Split: String, Sendable, Hashable, CaseIterable, Codable {
-        /// Parameters are searched on it.
-        case training
-        /// The best of the searched parameters are chosen on it.
-        case validation
-        /// The chosen parameters are reported on it, and nothing is chosen by it.
-        case test
-    }
-
     /// The name in results. By default that of the file without its extensions.
     public var name: String
-    /// The file as written: relative to the folder of the suite or targets, perhaps with environment variables
+    /// The file as written: relative to the folder of the suite, perhaps with environment variables
     /// (`${HALCYON_TRACES}/web.csv`).
     public var path: String
     /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
@@ -34,8 +24,6 @@ public struct TraceReference: Sendable, Hashable {
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
     public var shuffle: UInt64?
-    /// The part that the trace plays in tuning. Nil by default: none.
-    public var split: Split?
 
     /// Creates a reference to a whole file.
     public init(path: String, name: String? = nil) {
@@ -53,7 +41,7 @@ public struct TraceReference: Sendable, Hashable {
     ///
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
-    func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+    public func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
         var expanded = ""
         var rest = self.path[...]
         while let start = rest.firstRange(of: "${"), let end = rest[start.upperBound...].firstIndex(of: "}") {

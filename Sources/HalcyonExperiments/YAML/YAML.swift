@@ -16,7 +16,7 @@ struct YAMLValue {
 
     /// Returns the text of a file.
     ///
-    /// - Parameter content: what the file is to hold, for messages: `targets`.
+    /// - Parameter content: what the file is to hold, for messages: `a suite`.
     /// - Throws: ``HalcyonSimulation/ReplayError`` if it cannot be read or is not UTF-8.
     static func text(ofFile path: String, content: String) throws(ReplayError) -> String {
         let data: Data
@@ -37,7 +37,7 @@ struct YAMLValue {
 
     /// Returns the single document in `text`.
     ///
-    /// - Parameter content: what the file is to hold, for messages: `targets`.
+    /// - Parameter content: what the file is to hold, for messages: `a suite`.
     /// - Throws: ``HalcyonSimulation/ReplayError`` if the text is empty, not YAML, or several documents.
     static func document(in text: String, file: String, content: String) throws(ReplayError) -> YAMLValue {
         do {
@@ -65,7 +65,7 @@ struct YAMLValue {
     ///
     /// - Parameters:
     ///   - accepted: the accepted names.
-    ///   - what: the name of the mapping in messages: `a target`.
+    ///   - what: the name of the mapping in messages: `A limit`.
     /// - Throws: ``HalcyonSimulation/ReplayError`` if the value is not a mapping or has a name that is not accepted.
     func fields(accepting accepted: [String], of what: String) throws(ReplayError) -> YAMLFields {
         let fields = try fields(of: what)
@@ -217,80 +217,4 @@ struct YAMLFields {
         guard let value = values[name] else { throw owner.fault("\(what) needs '\(name)'.") }
         return value
     }
-}
-
-/// Writes texts as YAML scalars.
-enum YAMLText {
-    /// Returns `text` unquoted if every YAML parser reads it so, within braces too; otherwise in double quotes.
-    static func scalar(_ text: String) -> String {
-        isPlain(text) ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
-    }
-
-    private static func isPlain(_ text: String) -> Bool {
-        guard let first = text.utf8.first, isLetterOrDigit(first) || first == UInt8(ascii: ".") else { return false }
-        return text.utf8.allSatisfy { isLetterOrDigit($0) || "._-/%()=+".utf8.contains($0) }
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
-    }
-
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        switch scalar {
-        case "\"": "\\\""
-        case "\\": "\\\\"
-        case "\n": "\\n"
-        case "\t": "\\t"
-        default: standsAsItIs(scalar.value) ? String(scalar) : numbered(scalar.value)
-        }
-    }
-
-    /// Returns whether every parser accepts the unescaped character. No parser accepts control characters and byte
-    /// order marks. Some characters begin a new line, and the last two numbers of each plane are not characters.
-    private static func standsAsItIs(_ value: UInt32) -> Bool {
-        switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0xFEFF: false
-        default: value & 0xFFFE != 0xFFFE
-        }
-    }
-
-    private static func numbered(_ value: UInt32) -> String {
-        let (letter, length) = value < 0x100 ? ("x", 2) : value < 0x10000 ? ("u", 4) : ("U", 8)
-        let digits = String(value, radix: 16)
-        return "\\" + letter + String(repeating: "0", count: length - digits.count) + digits
-    }
-}
-
-/// The comments of a YAML file on lines of their own, by the line of the value below.
-struct YAMLComments {
-    /// The comments at the end of the file.
-    private(set) var last: [String] = []
-    private var byLine: [Int: [String]] = [:]
-
-    /// Collects the comments in `text`. O(length).
-    init(_ text: String) {
-        var pending: [String] = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let content = String(line).trimmingPrefix { $0 == " " || $0 == "\t" }
-            if content.first == "#" {
-                pending.append(String(content).trimmingCarriageReturn)
-            } else if content.contains(where: { !$0.isWhitespace }) {
-                if !pending.isEmpty { byLine[number + 1] = pending }
-                pending = []
-            }
-        }
-        last = pending
-    }
-
-    /// Returns the comments right above a value.
-    func above(_ value: YAMLValue) -> [String] { byLine[value.line] ?? [] }
-}
-
-extension String {
-    fileprivate var trimmingCarriageReturn: String { last == "\r" ? String(dropLast()) : self }
 }

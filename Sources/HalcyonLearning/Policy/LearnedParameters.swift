@@ -53,11 +53,11 @@ public struct LearnedParameters: PolicyParameters {
     /// The name, range and meaning of each parameter.
     public static let table: [Parameter<LearnedParameters>] = [
         .choice("objective", \.objective, "the objective: to save requests, bytes, or the cost of misses"),
-        .real("per-miss", \.perMiss, in: 0...1_000_000_000, "with objective=cost: the price of a miss").fixedInTuning(),
+        .real("per-miss", \.perMiss, in: 0...1_000_000_000, "with objective=cost: the price of a miss"),
         .real(
             "per-byte", \.perByte, in: 0...1_000_000_000,
             "with objective=cost: the additional price of each byte of a missed object"
-        ).fixedInTuning(),
+        ),
         .real(
             "horizon", \.baseWindow, in: LabelWindow.range,
             "base label window, in cache turnovers (capacity over miss ratio); multiplied by up to 16 if almost no object returns within it"

@@ -59,7 +59,12 @@ final class ZstdSink: ByteSink {
     private let context: OpaquePointer
     private let block: UnsafeMutableRawBufferPointer
 
-    init(_ sink: any ByteSink, path: String) throws(TraceError) {
+    /// Creates a compressor.
+    ///
+    /// - Parameters:
+    ///   - level: the compression level. Nil for that of libzstd, 3.
+    ///   - size: the number of bytes that will be written, which the frame then states. Nil if it is not known.
+    init(_ sink: any ByteSink, path: String, level: Int32? = nil, size: UInt64? = nil) throws(TraceError) {
         guard let context = ZSTD_createCCtx() else {
             throw TraceError(file: path, message: "zstd could not be started")
         }
@@ -67,6 +72,8 @@ final class ZstdSink: ByteSink {
         self.path = path
         self.context = context
         ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)
+        if let level { ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level) }
+        if let size { ZSTD_CCtx_setPledgedSrcSize(context, size) }
         block = .allocate(byteCount: ZSTD_CStreamOutSize(), alignment: 16)
     }
 

@@ -16,6 +16,7 @@ public final class AtomicFile {
     /// The temporary name of the file; `nil` if it has none.
     private var temporary: String?
     private let isDirect: Bool
+    private let isDurable: Bool
 
     /// The temporary names of all unfinished files.
     private static let unfinished = Mutex<Set<String>>([])
@@ -29,9 +30,14 @@ public final class AtomicFile {
 
     /// Creates the temporary file.
     ///
+    /// - Parameters:
+    ///   - name: the path of the file.
+    ///   - isDurable: whether ``finish()`` returns only once the file is on the disk, at its path. This takes
+    ///     milliseconds. The default is false.
     /// - Throws: ``TraceError`` if the path cannot be written.
-    public init(path name: String) throws(TraceError) {
+    public init(path name: String, isDurable: Bool = false) throws(TraceError) {
         let destination = try OutputDestination(name)
+        self.isDurable = isDurable
         self.name = destination.isStandardOutput ? "standard output" : name
         path = destination.path
         isDirect = destination.isDirect
@@ -117,6 +123,7 @@ public final class AtomicFile {
             AtomicFile.written.withLock { $0.direct.removeAll { $0 == name } }
             return
         }
+        if isDurable, fsync(descriptor) != 0 { throw fault("cannot be written") }
         if temporary == nil {
             let beside = AtomicFile.nameBeside(path)
             guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, beside, AT_SYMLINK_FOLLOW) == 0 else {
@@ -128,6 +135,16 @@ public final class AtomicFile {
         AtomicFile.unfinished.withLock { _ = $0.remove(temporary) }
         AtomicFile.written.withLock { $0.files.append(name) }
         self.temporary = nil
+        if isDurable { try synchronizeFolder() }
+    }
+
+    /// Waits until the names in the folder of the file are on the disk.
+    private func synchronizeFolder() throws(TraceError) {
+        let folder = open(AtomicFile.folder(of: path), O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw fault("cannot be put in place") }
+        defer { close(folder) }
+        // Some file systems cannot flush a folder; there is nothing to wait for then.
+        if fsync(folder) != 0, errno != EINVAL { throw fault("cannot be put in place") }
     }
 
     private func give(name: String) {
@@ -143,13 +160,17 @@ public final class AtomicFile {
         "\(path).\(UInt64.random(in: 0...UInt64.max))-partial"
     }
 
+    /// Returns the path of the folder that holds a path.
+    private static func folder(of path: String) -> String {
+        // Foundation's deletingLastPathComponent traps on names of one character (Swift 6.3).
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    }
+
     /// Opens a file without a name in the folder of `path`; returns -1 if that is not supported.
     private static func openNameless(beside path: String) -> Int32 {
         #if os(Linux)
-            // Foundation's deletingLastPathComponent traps on names of one character (Swift 6.3).
-            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
             // Swift does not import the macro O_TMPFILE: this bit together with O_DIRECTORY.
-            return open(folder, 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o666)
+            return open(folder(of: path), 0o20_000_000 | O_DIRECTORY | O_WRONLY | O_CLOEXEC, 0o666)
         #else
             return -1
         #endif

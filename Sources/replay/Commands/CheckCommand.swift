@@ -2,32 +2,41 @@ import ArgumentParser
 import Foundation
 import HalcyonExperiments
 import HalcyonSimulation
-import HalcyonTrace
 
-/// `replay check TARGETS`: compares new replays with recorded hits and limits.
+/// `replay check SUITE`: compares new results of a suite with stored cells and limits.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Compare hits with recorded targets; exits 1 when a target is missed.",
+        abstract: "Run a suite and compare it with its stored results and limits; exits 1 when a run is missed.",
         discussion: """
-            replay check Experiments/targets.yml --junit targets.xml --markdown targets.md
-            replay check Experiments/targets.yml --update --reason "S3-FIFO follows the paper's second edition"
+            replay check Experiments/suites/regression.yml --junit check.xml --markdown check.md
+            replay check Experiments/suites/regression.yml --accept --reason "S3-FIFO follows the paper's second edition"
 
-            Traces are found relative to the folder of the file. Exact hits have no tolerance: they move only with a new result
-            version. Floors and highest losses hold for every version.
+            Every cell of the suite is run and compared with the stored cell of the same identity. Its counts have no \
+            tolerance: they move only with a new result version. The suite's limits ('floor', 'highest_loss' and others) hold \
+            for every version. --accept stores the results and keeps the reason in FOLDER/accepted.txt.
             """)
 
-    @Argument(help: "The YAML file of targets.")
-    var targets: String
+    @Argument(help: "The YAML file of the suite.")
+    var suite: String
+
+    @Option(
+        help:
+            "The folder of the stored results. (default: the suite's 'results', or results/NAME with the name of the suite)"
+    )
+    var results: String?
+
+    @Flag(help: "Check only the limits of the suite, without stored results.")
+    var limitsOnly = false
 
     @Flag(
         help: """
-            Record new targets and, if the build has a higher result version, hits that moved. Lowers no floor and raises no \
-            highest loss. Needs --reason.
+            Store new results and, if the build has a higher result version, results that moved; remove all others from the \
+            folder. Changes no limit. Needs --reason.
             """)
-    var update = false
+    var accept = false
 
-    @Option(help: "With --update: why the new values are right. The file keeps the reason.")
+    @Option(help: "With --accept: why the new results are right. The folder keeps the reason.")
     var reason: String?
 
     @Option(help: "Write the outcome as JUnit XML to this file.")
@@ -42,59 +51,60 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await reportingFailure {
             try validateOptions()
-            let file = try TargetFile(path: targets)
-            if !update { try file.requireLimits(path: targets) }
-            try verifyFiles(of: file)
-            let check = TargetCheck(file, path: targets)
-            let progress = try check.makeProgress()
-            let report = try await showingProgress(of: { progress.share }) {
-                try await check.run(workers: threads, progress: progress)
+            let suite = try Suite(path: suite)
+            if limitsOnly, suite.experiments.allSatisfy(\.limits.isEmpty) {
+                throw ReplayError.usage("\(self.suite) has no 'limits', so that --limits-only would check nothing.")
+            }
+            try verifyFiles(of: suite)
+            let store = ResultStore(folder: suite.resultsFolder(results))
+            var check = SuiteCheck(suite, store: limitsOnly ? nil : store)
+            check.workers = threads
+            let plan = try check.plan()
+            let progress = check.makeProgress(plan)
+            let report = try await showingProgress(of: { progress.share }, requests: { progress.requests }) {
+                try await check.run(plan, progress: progress)
             }
             // Refused before anything is written.
-            let recorded = update ? try recording(report, in: file) : nil
+            if accept { return try accept(report, store) }
             try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
-            if let junit { try Output.write(Data(report.junit.utf8), to: junit) }
-            if let markdown { try Output.write(Data(report.markdown.utf8), to: markdown) }
-            if let recorded { try write(recorded, in: file) }
+            try writeReports(report)
             return report
         }
-        if !update, !report.isPassed { throw Exit.failedCheck }
+        if !accept, !report.isPassed { throw Exit.failedCheck }
     }
 
     private func validateOptions() throws(ReplayError) {
         if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
         let hasReason = reason?.contains { !$0.isWhitespace } ?? false
-        if update, !hasReason { throw .usage("--update needs --reason \"…\": why the new values are right.") }
-        if !update, reason != nil { throw .usage("--reason goes with --update only.") }
+        if accept, !hasReason { throw .usage("--accept needs --reason \"…\": why the new results are right.") }
+        if !accept, reason != nil { throw .usage("--reason goes with --accept only.") }
+        if accept, limitsOnly { throw .usage("--accept and --limits-only exclude each other: leave one out.") }
     }
 
-    /// Verifies before the first run that the files can be written. Only `--update` may write the targets.
-    private func verifyFiles(of file: TargetFile) throws {
-        let traces = try file.groups.map { ("trace", Optional(try $0.tracePath(inFileAt: targets))) }
+    /// Verifies before the first run that the files can be written.
+    private func verifyFiles(of suite: Suite) throws {
+        let traces = try suite.traces.map { ("trace", Optional(try $0.resolvedPath(inFileAt: suite.path))) }
         try CommandFiles(
-            reads: [("targets", targets)] + traces,
+            reads: [("suite", suite.path)] + traces,
             writes: [("--junit", junit), ("--markdown", markdown)]
         ).verify()
-        if update {
-            try AtomicFile.verify(targets)
-            Interruption.expect([targets])
-        }
     }
 
-    /// Returns the file with the figures of `report`, and its text; `nil` for the text if nothing changes.
-    private func recording(_ report: TargetReport, in file: TargetFile) throws -> (file: TargetFile, text: String?) {
+    private func accept(_ report: CheckReport, _ store: ResultStore) throws -> CheckReport {
         let date = Date().formatted(.iso8601.year().month().day())
-        let recorded = try file.recording(report, reason: reason ?? "", date: date, path: targets)
-        return (recorded, recorded.history == file.history ? nil : try recorded.verifiedText(file: targets))
+        let acceptance = try report.accept(into: store, reason: reason ?? "", date: date)
+        try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
+        try writeReports(report)
+        let sentence =
+            acceptance.map {
+                "\($0.stored.counted("cell")) stored in \(store.folder), \($0.removed.grouped) removed."
+            } ?? "Nothing to accept: \(store.folder) is unchanged."
+        try Output.write(Data((sentence + "\n").utf8), to: nil)
+        return report
     }
 
-    private func write(_ recorded: (file: TargetFile, text: String?), in file: TargetFile) throws {
-        guard let text = recorded.text, let entry = recorded.file.history.last else {
-            try Output.write(Data("Nothing to record: \(targets) is unchanged.\n".utf8), to: nil)
-            return
-        }
-        try Output.write(Data(text.utf8), to: targets)
-        try Output.write(
-            Data("\(entry.targets) of \(file.targetCount) targets recorded in \(targets).\n".utf8), to: nil)
+    private func writeReports(_ report: CheckReport) throws {
+        if let junit { try Output.write(Data(report.junit.utf8), to: junit) }
+        if let markdown { try Output.write(Data(report.markdown.utf8), to: markdown) }
     }
 }

@@ -104,10 +104,7 @@ struct CompareCommand: AsyncParsableCommand {
         return "results/\(names[0])"
     }
 
-    private static func isResults(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: "\(path)/cells", isDirectory: &isFolder) && isFolder.boolValue
-    }
+    private static func isResults(_ path: String) -> Bool { ResultStore(folder: path).exists }
 }
 
 extension HitMeasure: ExpressibleByArgument {}

@@ -10,7 +10,7 @@ struct MergeCommand: AsyncParsableCommand {
         discussion: """
             Copies every cell and how it was run. Results of several builds, different results of one cell and broken files \
             are refused before anything is written. Parts of a cell (replay sweep --users i/n) are added up once all n are \
-            there.
+            there. The cells are then packed into INTO/cells.jsonl.zst.
 
             replay merge results/all results/machine-1 results/machine-2 --suite Experiments/suites/demo.yml
 

@@ -18,6 +18,9 @@ struct ResultsCommand: AsyncParsableCommand {
 
             replay results results/demo --where trace=shop,capacity=1% --sort-by hit_ratio
             replay results results/demo --where 'policy=s3-fifo(small=0.1)' --format csv --output demo.csv
+
+            --pack puts the cells that an interrupted sweep left as files of their own into FOLDER/cells.jsonl.zst, as \
+            'replay sweep' and 'replay merge' do at their end.
             """)
 
     @Argument(help: "The folder of the results.")
@@ -38,8 +41,20 @@ struct ResultsCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The file to write; by default standard output.")
     var output: String?
 
+    @Flag(help: "Pack the stored cells into one file, and list nothing.")
+    var pack = false
+
     func run() async throws {
         try await reportingFailure {
+            if pack {
+                guard conditions.isEmpty, sortBy == nil, output == nil, format == .table else {
+                    throw ReplayError.usage("--pack packs all cells and lists none: leave the other options out.")
+                }
+                let store = ResultStore(folder: folder)
+                let count = try store.hashes().count
+                try store.pack()
+                return try Output.write(Data("\(count.counted("cell")) in \(store.packPath)\n".utf8), to: nil)
+            }
             if format == .parquet {
                 throw ReplayError.usage(
                     "Parquet is written by the Python package: python -m lab export \(folder) out.parquet.")

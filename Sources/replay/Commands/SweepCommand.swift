@@ -16,8 +16,9 @@ struct SweepCommand: AsyncParsableCommand {
         commandName: "sweep", abstract: "Run a suite of experiments and store the result of each cell.",
         discussion: """
             A suite is a YAML file: traces × policies × capacities × modes × prefetching × seeds × labels. Each cell is \
-            stored as soon as it is run, as FOLDER/cells/HASH.json, and is not run again. An interrupted sweep goes on when \
-            the command is repeated. 'replay results' lists what is stored, 'replay compare' compares it.
+            stored as soon as it is run, as FOLDER/cells/HASH.json, and is not run again. A sweep that is done packs all \
+            cells into FOLDER/cells.jsonl.zst. An interrupted sweep goes on when the command is repeated. 'replay results' \
+            lists what is stored, 'replay compare' compares it.
 
             The exit code is 1 if a cell could not be run; the other cells are still run and stored.
             """)
@@ -25,7 +26,8 @@ struct SweepCommand: AsyncParsableCommand {
     @Argument(help: "The YAML file of the suite.")
     var suite: String
 
-    @Option(help: "The folder of the results. (default: results/NAME, with the name of the suite)")
+    @Option(
+        help: "The folder of the results. (default: the suite's 'results', or results/NAME with the name of the suite)")
     var results: String?
 
     @Flag(help: "List the cells, the missing ones and an estimate, and run nothing.")
@@ -61,7 +63,7 @@ struct SweepCommand: AsyncParsableCommand {
     func run() async throws {
         let outcome: SuiteRun.Outcome? = try await reportingFailure {
             let suite = try Suite(path: suite)
-            let store = ResultStore(folder: results ?? "results/\(suite.name)")
+            let store = ResultStore(folder: suite.resultsFolder(results))
             let run = SuiteRun(suite, store: store, options: try options())
             let plan = try run.plan()
             if dryRun {

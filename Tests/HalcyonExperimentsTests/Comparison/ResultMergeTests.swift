@@ -30,12 +30,16 @@ import Testing
         try ResultMerge(into: store(into), from: from.map { store($0) }, acceptsBuilds: acceptsBuilds).run()
     }
 
-    /// All files of a folder with their bytes.
+    /// All files of a folder with their bytes, as they are before cells are packed.
     private func files(_ name: String) throws -> [String: Data] {
+        let store = store(name)
         let root = "\(folder.path)/\(name)"
         var files: [String: Data] = [:]
         for path in (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? [] where path.hasSuffix("json") {
             files[path] = try Data(contentsOf: URL(fileURLWithPath: "\(root)/\(path)"))
+        }
+        for hash in store.exists ? try store.hashes() : [] {
+            files["cells/\(hash).json"] = try #require(try store.data(ofCell: hash))
         }
         return files
     }
@@ -60,6 +64,8 @@ import Testing
             results.append(try files("into-\(number)"))
         }
         #expect(results[0] == results[1] && results[0] == results[2] && results[0].count == 7)
+        let packs = try (0..<3).map { try Data(contentsOf: URL(fileURLWithPath: store("into-\($0)").packPath)) }
+        #expect(packs[0] == packs[1] && packs[0] == packs[2])
         // A second merge changes nothing, and neither do two merges in a row.
         #expect(try merge("into-0", ["b"]).added == 0)
         #expect(try files("into-0") == results[0])

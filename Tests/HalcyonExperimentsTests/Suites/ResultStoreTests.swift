@@ -144,8 +144,8 @@ struct ResultStoreTests {
             try content.write(toFile: path, atomically: true, encoding: .utf8)
             #expect(throws: ReplayError.data("\(path): \(sentence)")) { try store.cell(cell.identity.hash) }
         }
-        try expect("", "is not JSON; a file with the schema halcyon.cell/1 is needed.")
-        try expect(String(text.prefix(200)), "is not JSON; a file with the schema halcyon.cell/1 is needed.")
+        try expect("", "is not JSON; JSON with the schema halcyon.cell/1 is needed.")
+        try expect(String(text.prefix(200)), "is not JSON; JSON with the schema halcyon.cell/1 is needed.")
         try expect(
             text.replacing("halcyon.cell/1", with: "halcyon.cell/9"),
             "has the schema 'halcyon.cell/9'; halcyon.cell/1 is needed.")
@@ -164,7 +164,8 @@ struct ResultStoreTests {
         let store = ResultStore(folder: "\(folder.path)/nowhere")
         #expect(
             throws: ReplayError.data(
-                "\(store.folder): is no folder of results; 'replay sweep' makes one, with a folder 'cells' in it.")
+                "\(store.folder): is no folder of results; 'replay sweep' makes one, with a file 'cells.jsonl.zst' or a "
+                    + "folder 'cells' in it.")
         ) { try store.hashes() }
     }
 }

@@ -13,7 +13,7 @@ struct SuiteFileTests {
         description: Two traces.
         traces:
           - a.csv.zst
-          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4, split: test}
+          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4}
         experiments:
           - name: one
             policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
@@ -39,7 +39,7 @@ struct SuiteFileTests {
         #expect(suite.traces.map(\.name) == ["a", "other"])
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
-        (other.sort, other.split, other.preset) = (true, .test, .metaCDN)
+        (other.sort, other.preset) = (true, .metaCDN)
         other.shuffle = 4
         #expect(suite.traces[1] == other)
         let one = suite.experiments[0]
@@ -99,12 +99,8 @@ struct SuiteFileTests {
                 "s.yml:2:17: the trace 'a' is given twice: give one of them another 'name'."
             ),
             (
-                "schema: halcyon.suite/1\ntraces: [{path: a.csv, split: tests}]\n",
-                "s.yml:2:31: 'tests' is not a split: write training, validation or test."
-            ),
-            (
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
-                "s.yml:2:24: A trace has no 'limits': accepted are path, name, split, sizes, columns, preset, limit, skip, sort, shuffle."
+                "s.yml:2:24: A trace has no 'limits': accepted are path, name, sizes, columns, preset, limit, skip, sort, shuffle."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",

@@ -18,7 +18,7 @@ struct DecisionDigestTests {
         let (found, expected) = (try decisions.line(level: level), try expected(decisions))
         #expect(
             found == expected,
-            "A change that moves decisions needs a new result version, and this line in \(Self.table.lastPathComponent)."
+            "A change that moves decisions needs a new result version and 'make accept'."
         )
     }
 
@@ -38,6 +38,26 @@ struct DecisionDigestTests {
         let lines = try String(contentsOf: Self.table, encoding: .utf8).split(separator: "\n").map(String.init)
         #expect(lines.first == "result version \(Halcyon.resultVersion)")
         #expect(lines.dropFirst().map { String($0.prefix { $0 != " " }) } == DecisionCase.allCases.map(\.rawValue))
+    }
+
+    /// `make accept` runs it.
+    @Test(
+        "HALCYON_RECORD=1 records the table, and refuses decisions that moved without a new result version",
+        .enabled(if: ProcessInfo.processInfo.environment["HALCYON_RECORD"] == "1"))
+    func record() throws {
+        var lines = ["result version \(Halcyon.resultVersion)"]
+        for decisions in DecisionCase.allCases {
+            let found = Set(try PortableKernels.availableLevels.map { try decisions.line(level: $0) })
+            try #require(found.count == 1, "The decisions depend on the instruction set: \(found.sorted())")
+            lines += found
+        }
+        let stored = try String(contentsOf: Self.table, encoding: .utf8)
+        let text = lines.joined(separator: "\n") + "\n"
+        guard text != stored else { return }
+        try #require(
+            !stored.hasPrefix(lines[0] + "\n"),
+            "Decisions moved and the result version did not: raise Halcyon.resultVersion first.")
+        try text.write(to: Self.table, atomically: true, encoding: .utf8)
     }
 
     private func expected(_ decisions: DecisionCase) throws -> String? {

@@ -37,25 +37,18 @@ extension FuzzTarget {
             #endif
         })
 
-    /// A suite of experiments, and a file of targets, in YAML.
+    /// A suite of experiments in YAML.
     static let suite = FuzzTarget(
         name: "suite",
         run: { data in
             let path = FuzzFolder.file("suite.yml", data)
-            for read in [{ _ = try Suite(path: path) }, { _ = try TargetFile(path: path) }] as [() throws -> Void] {
-                do {
-                    try read()
-                } catch let error as ReplayError {
-                    guard !"\(error)".isEmpty else { fatalError("the error says nothing") }
-                } catch {
-                    fatalError("another error: \(error)")
-                }
+            do throws(ReplayError) {
+                _ = try Suite(path: path)
+            } catch {
+                guard !"\(error)".isEmpty else { fatalError("the error says nothing") }
             }
         },
-        seeds: {
-            try files(in: "Experiments/suites", "yml")
-                + files(in: "Experiments", "yml").map { $0.prefix(3_000) }
-        })
+        seeds: { try files(in: "Experiments/suites", "yml").map { $0.prefix(3_000) } })
 
     /// The folder of a disk storage in which there are files that it did not write, and whose index is damaged. The first bytes
     /// choose what is done, the rest are names of files, or bytes of the index.

@@ -1,0 +1,80 @@
+import HalcyonSimulation
+
+extension CheckReport {
+    /// The report as JUnit XML: a suite for each experiment, trace and mode, and a case for each run.
+    ///
+    /// A run without a stored result is an error, a run that moved or misses a limit a failure. If the stored cells
+    /// have another result version, a suite with one failed case comes first.
+    public var junit: String {
+        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        text += "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: versionFault == nil ? 0 : 1))>\n"
+        if let versionFault { text += versionSuite(versionFault) }
+        for group in groups {
+            let name = Self.escaped("\(group[0].experiment): \(group[0].place)")
+            text += "  <testsuite name=\"\(name)\" \(counts(group))>\n"
+            for run in group { text += testCase(run, suite: name) }
+            text += "  </testsuite>\n"
+        }
+        return text + "</testsuites>\n"
+    }
+
+    /// The runs by experiment, trace, setting and mode, in the order in which each is first met.
+    private var groups: [[CheckedRun]] {
+        var groups: [[CheckedRun]] = []
+        var places: [String: Int] = [:]
+        for run in runs {
+            let name = "\(run.experiment)\n\(run.place)"
+            if let place = places[name] {
+                groups[place].append(run)
+            } else {
+                places[name] = groups.count
+                groups.append([run])
+            }
+        }
+        return groups
+    }
+
+    /// Returns the failed case of the result version, with the runs that moved.
+    private func versionSuite(_ fault: String) -> String {
+        var text = "  <testsuite name=\"result version\" \(counts([], others: 1))>\n"
+        text += "    <testcase classname=\"result version\" name=\"stored cells\" time=\"0.000\">\n"
+        text += "      <failure type=\"version\" message=\"\(Self.escaped(fault))\">"
+        let lines = moved.map { "\($0.name): \($0.changes.joined(separator: ", "))" }
+        text += Self.escaped(lines.joined(separator: "\n")) + "</failure>\n"
+        return text + "    </testcase>\n  </testsuite>\n"
+    }
+
+    private func testCase(_ run: CheckedRun, suite: String) -> String {
+        let name = Self.escaped("\(run.policy) at \(run.capacity)")
+        let text = "    <testcase classname=\"\(suite)\" name=\"\(name)\" time=\"\(run.seconds.decimals(3))\""
+        let misses = misses(of: run)
+        if misses.isEmpty { return text + "/>\n" }
+        let message = Self.escaped(misses.joined(separator: " "))
+        let element = isNotStored(run) ? "error type=\"not stored\"" : "failure type=\"missed\""
+        return text + ">\n      <\(element) message=\"\(message)\"/>\n    </testcase>\n"
+    }
+
+    /// Returns the attributes of a suite.
+    ///
+    /// - Parameter others: the number of failed cases that are not runs.
+    private func counts(_ runs: [CheckedRun], others: Int = 0) -> String {
+        let errors = runs.count(where: isNotStored)
+        let missed = runs.count { !misses(of: $0).isEmpty } - errors
+        let seconds = runs.reduce(0) { $0 + $1.seconds }
+        return "tests=\"\(runs.count + others)\" failures=\"\(missed + others)\" errors=\"\(errors)\" skipped=\"0\" "
+            + "time=\"\(seconds.decimals(3))\""
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            default: escaped.unicodeScalars.append(scalar.value < 0x20 ? "\u{FFFD}" : scalar)
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import HalcyonSimulation
+import HalcyonTrace
+import Synchronization
+
+/// A check that runs a suite and compares its results with the stored cells and the limits of the suite.
+///
+/// Every cell is run, stored or not. Its counts must equal those of the stored cell with the same identity, on every
+/// machine and to the digit. Cells with `kernels=system` depend on the processor and are compared with limits only.
+///
+/// ```swift
+/// let suite = try Suite(path: "Experiments/suites/regression.yml")
+/// let check = SuiteCheck(suite, store: ResultStore(folder: suite.resultsFolder()))
+/// let report = try await check.run(check.plan())
+/// print(report.text())
+/// ```
+public struct SuiteCheck: Sendable {
+    /// The suite.
+    public let suite: Suite
+    /// The stored cells. Nil to check limits only.
+    public let store: ResultStore?
+    /// The number of parallel runs. The default is one per core. The report does not depend on it.
+    public var workers: Int?
+
+    /// Creates a check.
+    ///
+    /// - Parameter store: the stored cells, which need not exist yet; `nil` to check limits only.
+    public init(_ suite: Suite, store: ResultStore?) {
+        self.suite = suite
+        self.store = store
+    }
+
+    private var suiteRun: SuiteRun {
+        var options = SuiteRun.Options()
+        options.workers = workers
+        return SuiteRun(suite, store: store ?? ResultStore(folder: suite.resultsFolder()), options: options)
+    }
+
+    /// Returns the cells of the suite. Reads every trace once. O(requests).
+    ///
+    /// - Throws: `ReplayError.data(_:)` if a trace cannot be read or a job does not suit its trace.
+    public func plan() throws -> SuitePlan {
+        let plan = try suiteRun.plan()
+        try Self.refuse(plan.failures)
+        return plan
+    }
+
+    /// Returns a progress for ``run(_:progress:)``.
+    public func makeProgress(_ plan: SuitePlan) -> SuiteProgress { SuiteProgress(plan.cells) }
+
+    /// Runs all cells of a plan and compares their results. Stores nothing.
+    ///
+    /// - Throws: `ReplayError.data(_:)` if a cell cannot be run, stored cells cannot be read, or a limit does not
+    ///   suit its run.
+    public func run(_ plan: SuitePlan, progress: SuiteProgress? = nil) async throws -> CheckReport {
+        let recorded = try store.map(RecordedCells.init)
+        let measured = MeasuredCells()
+        let outcome = try await suiteRun.run(plan.cells, progress: progress) { measured.add($0, $1) }
+        try Self.refuse(outcome.failures)
+        let cells = measured.all
+        var runs: [CheckedRun] = []
+        for experiment in suite.experiments {
+            let groups = groups(of: experiment, plan: plan, cells: cells)
+            for group in groups {
+                runs.append(try checkedRun(group, in: experiment, among: groups, recorded: recorded))
+            }
+        }
+        let exact = plan.cells.filter { $0.identity.kernels == nil }.compactMap { cells[$0.hash] }
+        let names = Set(exact.map { $0.cell.identity.unversioned })
+        return CheckReport(
+            suite: suite.path, folder: store?.folder, resultVersion: Halcyon.resultVersion, runs: runs,
+            leftovers: recorded?.cells.count { !names.contains($0.identity.unversioned) } ?? 0,
+            cells: exact.sorted { $0.cell.identity.hash < $1.cell.identity.hash })
+    }
+
+    /// Throws the first of what could not be run.
+    private static func refuse(_ failures: [SuitePlan.Failure]) throws(ReplayError) {
+        guard let first = failures.first else { return }
+        let rest = failures.count - 1
+        let place = first.cell.map { "\(first.trace), \($0): " } ?? ""
+        let more = rest > 0 ? " \(rest.counted("other failure")) as well; 'replay sweep --dry-run' lists them." : ""
+        throw .data(place + first.sentence + more)
+    }
+
+    /// The cells that differ only in their seed.
+    private struct Group {
+        let trace: String
+        let job: SuiteJob
+        let identity: CellIdentity
+        var cells: [MeasuredCell]
+
+        var hitRatio: Double {
+            let counts = cells.map(\.cell.counts)
+            return CheckedRun.ratio(counts.reduce(0) { $0 + $1.hits }, counts.reduce(0) { $0 + $1.requests })
+        }
+    }
+
+    /// Returns the runs of an experiment in the order of its lists, trace by trace.
+    private func groups(of experiment: SuiteExperiment, plan: SuitePlan, cells: [String: MeasuredCell]) -> [Group] {
+        suite.traces.filter { experiment.traces.isEmpty || experiment.traces.contains($0.name) }.flatMap { trace in
+            var groups: [Group] = []
+            var places: [CellIdentity: Int] = [:]
+            for job in experiment.jobs {
+                guard let requests = plan.fingerprints[.init(trace: trace.name, mode: job.job.mode)] else { continue }
+                var identity = CellIdentity(job.job, labels: job.labels, fingerprint: requests)
+                guard let cell = cells[identity.hash] else { continue }
+                identity.seed = nil
+                if let place = places[identity] {
+                    groups[place].cells.append(cell)
+                } else {
+                    places[identity] = groups.count
+                    groups.append(Group(trace: trace.name, job: job, identity: identity, cells: [cell]))
+                }
+            }
+            return groups
+        }
+    }
+
+    private func checkedRun(
+        _ group: Group, in experiment: SuiteExperiment, among groups: [Group], recorded: RecordedCells?
+    ) throws(ReplayError) -> CheckedRun {
+        let (job, cells) = (group.job.job, group.cells.map(\.cell))
+        var run = CheckedRun(
+            experiment: experiment.name, trace: group.trace, setting: Self.setting(group.job, seeds: cells.count),
+            mode: job.mode, policy: job.label, capacity: job.capacityText,
+            hits: cells.reduce(0) { $0 + $1.counts.hits }, requests: cells.reduce(0) { $0 + $1.counts.requests },
+            seconds: group.cells.reduce(0) { $0 + $1.provenance.seconds })
+        if cells.allSatisfy({ $0.trace.sizeUnit == .bytes }) { run.byteHitRatio = Self.mean(cells.map(\.byteHitRatio)) }
+        let latencies = cells.compactMap { $0.latency.flatMap { Double($0.meanMs) } }
+        if latencies.count == cells.count { run.meanLatency = Self.mean(latencies) }
+        if group.identity.kernels != nil {
+            let kernels = job.policies.map { KernelInfo($0) } + [job.options.prefetch.flatMap { KernelInfo($0) }]
+            run.systemKernels = kernels.lazy.compactMap { $0 }.first(where: \.dependsOnProcessor)
+        } else if let recorded {
+            run.compare(cells, with: cells.map { recorded.cell($0.identity) })
+        }
+        run.limit = experiment.limits.first {
+            $0.covers(policy: group.job.row, trace: group.trace, mode: job.mode, capacity: job.capacity.description)
+        }
+        if let baseline = run.limit?.baseline {
+            run.baselineHitRatio = groups.first { $0.job.row == baseline && $0.isComparable(with: group) }?.hitRatio
+        }
+        try verify(run)
+        return run
+    }
+
+    /// Refuses a limit on a figure that the run does not have.
+    private func verify(_ run: CheckedRun) throws(ReplayError) {
+        guard let limit = run.limit else { return }
+        if limit.byteFloor != nil, run.byteHitRatio == nil {
+            throw .data(
+                "\(suite.path): \(run.name): every object counts 1, so that the byte hit ratio is the hit ratio: leave out "
+                    + "'byte_floor'.")
+        }
+        if limit.highestLatency != nil, run.meanLatency == nil {
+            throw .data("\(suite.path): \(run.name): the run has no latencies: leave out 'highest_latency_ms'.")
+        }
+        if let baseline = limit.baseline, run.baselineHitRatio == nil {
+            throw .data("\(suite.path): \(run.name): there is no run of \(baseline) to compare with.")
+        }
+    }
+
+    /// Returns what distinguishes a run from others of the same trace, mode, policy and capacity.
+    private static func setting(_ job: SuiteJob, seeds: Int) -> String {
+        var text = ""
+        if let prefetch = job.job.options.prefetch {
+            text += " + \(prefetch.policy)"
+            if case .fixed(let latency) = prefetch.latency { text += " in \((Double(latency) / 1_000).decimals(0))ms" }
+        }
+        if job.job.mode == .perUser, job.job.models != .shared { text += ", models \(job.job.models.rawValue)" }
+        if job.labels != .given { text += ", labels \(job.labels)" }
+        if seeds > 1 { text += ", \(seeds) seeds" }
+        return text
+    }
+
+    private static func mean(_ values: [Double]) -> Double { values.reduce(0, +) / Double(max(1, values.count)) }
+}
+
+extension SuiteCheck.Group {
+    /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no models, and
+    /// one that does not look at categories has the labels of the trace.
+    fileprivate func isComparable(with other: SuiteCheck.Group) -> Bool {
+        let (own, others) = (identity, other.identity)
+        return trace == other.trace && own.mode == others.mode && job.job.capacityText == other.job.job.capacityText
+            && own.prefetch == others.prefetch && (own.models ?? others.models) == (others.models ?? own.models)
+            && (own.labels == others.labels || own.labels == "\(LabelControl.given)")
+    }
+}
+
+/// A result that was measured, and how.
+struct MeasuredCell: Sendable, Equatable {
+    var cell: StoredCell
+    var provenance: CellProvenance
+}
+
+/// The results of a running check, by the names of the cells.
+private final class MeasuredCells: Sendable {
+    private let cells = Mutex<[String: MeasuredCell]>([:])
+
+    var all: [String: MeasuredCell] { cells.withLock { $0 } }
+
+    func add(_ cell: StoredCell, _ provenance: CellProvenance) {
+        cells.withLock { $0[provenance.cell] = MeasuredCell(cell: cell, provenance: provenance) }
+    }
+}
+
+/// The stored cells that a check compares with.
+struct RecordedCells {
+    /// All stored cells.
+    let cells: [StoredCell]
+    /// For each identity without its version the cell of this build's version, or else of the highest.
+    private let byIdentity: [CellIdentity: StoredCell]
+
+    /// Reads a store. A folder without results has no cells. O(cells).
+    init(_ store: ResultStore) throws(ReplayError) {
+        cells = store.exists ? try store.cells() : []
+        byIdentity = Dictionary(
+            cells.map { ($0.identity.unversioned, $0) },
+            uniquingKeysWith: { Self.rank($0) > Self.rank($1) ? $0 : $1 })
+    }
+
+    private static func rank(_ cell: StoredCell) -> Int {
+        cell.identity.resultVersion == Halcyon.resultVersion ? .max : cell.identity.resultVersion
+    }
+
+    /// Returns the stored cell of an identity, perhaps of another result version.
+    func cell(_ identity: CellIdentity) -> StoredCell? { byIdentity[identity.unversioned] }
+}
+
+extension CellIdentity {
+    /// The identity without its result version.
+    var unversioned: CellIdentity {
+        var identity = self
+        identity.resultVersion = 0
+        return identity
+    }
+}
