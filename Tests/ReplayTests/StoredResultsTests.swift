@@ -104,6 +104,52 @@ struct StoredResultsTests {
         #expect(worse.errors.contains("replay: A is significantly worse in t, shared, lru, 5% / 20%: -"))
     }
 
+    @Test("compare --pairs compares the cells that a file names, as two policies would select them")
+    func pairs() throws {
+        try sweep("out")
+        let selected = try Replay.run("compare", "random", "lru", "--results", "out", "--format", "json", in: folder)
+        let cells = try #require(try selected.json()["cells"] as? [[String: Any]])
+        func names(_ cell: [String: Any], _ side: String) throws -> [String] {
+            try #require((cell[side] as? [String: Any])?["cells"] as? [String])
+        }
+        // The last pair first, to see that the order is kept.
+        let pairs = try cells.reversed().map { ["a": try names($0, "a"), "b": try names($0, "b")] }
+        let request: [String: Any] = [
+            "schema": "halcyon.comparison-request/1", "folders": ["out"],
+            "comparisons": [["pairs": pairs], ["pairs": [pairs[0]], "measure": "byte", "confidence": 0.9]],
+        ]
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: request), as: UTF8.self)
+        _ = try folder.file("pairs.json", text)
+        let report = try Replay.run("compare", "--pairs", "pairs.json", "--format", "json", in: folder).json()
+        let found = try #require(report["comparisons"] as? [[String: Any]])
+        #expect(report["schema"] as? String == "halcyon.comparisons/1" && found.count == 2)
+        let named = try #require(found[0]["cells"] as? [[String: Any]])
+        #expect(NSArray(array: named.reversed()) == NSArray(array: cells))
+        #expect(found[1]["measure"] as? String == "byte" && found[1]["confidence"] as? Double == 0.9)
+        let input = try Replay.shell("replay compare --pairs - --format json < pairs.json", in: folder)
+        #expect(input.code == 0)
+    }
+
+    @Test(
+        "compare --pairs refuses what it cannot read with one sentence",
+        arguments: [
+            (["--pairs", "none.json", "--format", "json"], 65, "none.json: cannot be read."),
+            (["--pairs", "t.csv"], 64, "--pairs needs --format json."),
+            (
+                ["--pairs", "t.csv", "--format", "json"], 65,
+                "t.csv: does not have the fields of halcyon.comparison-request/1, which --pairs reads."
+            ),
+            (
+                ["lru", "fifo", "--pairs", "t.csv", "--format", "json"], 64,
+                "--pairs names the folders, the cells and the measure: leave out A, B, --results, --where and --measure."
+            ),
+            (["lru"], 64, "Give the two sides A and B, as in 'replay compare learned lru'."),
+        ] as [([String], Int32, String)])
+    func refusedPairs(arguments: [String], code: Int32, sentence: String) throws {
+        let outcome = try Replay.run(["compare"] + arguments, in: folder)
+        #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
+    }
+
     @Test("compare takes two folders of results of the same cells")
     func compareTakesTwoFoldersOfTheSameCells() throws {
         try sweep("before")

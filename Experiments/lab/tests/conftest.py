@@ -68,6 +68,7 @@ def make_cell(**changes: Any) -> dict[str, Any]:
             "stale": 0, "warmup_requests": 4,
         },
         "units": {"kind": "users", "requests": [6, 4, 2], "hits": [4, 1, 1]},
+        "series": {"window": 0, "hits": []},
     }  # fmt: skip
     for key, value in changes.items():
         *parents, last = key.split("__")

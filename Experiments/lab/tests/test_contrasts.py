@@ -29,15 +29,15 @@ def test_labels_are_contrasted_within_a_policy_and_permutations_are_averaged(tmp
         ("learned", "permuted uniform #2", 8), ("other", "given", 3), ("other", "without", 4), ("lru", "given", 12),
     ):  # fmt: skip
         write_cell(tmp_path, counted(hits, identity__policy=policy, label=policy, identity__labels=labels))
-    results, units = lab.load(tmp_path), lab.units(tmp_path)
-    found = lab.contrasts(results, units, "labels", "without", candidates=["given"])
+    results = lab.load(tmp_path)
+    found = lab.contrasts(results, "labels", "without", candidates=["given"])
     assert dict(zip(found["run"], found["difference"])) == pytest.approx({"learned": 3 / 12, "other": -1 / 12})
     assert set(found["arm"]) == {"given"} and set(found["baseline"]) == {"without"}
-    permuted = lab.contrasts(results, units, "labels", "permuted uniform", candidates=["given"])
+    permuted = lab.contrasts(results, "labels", "permuted uniform", candidates=["given"])
     assert list(permuted["run"]) == ["learned"]
     assert permuted["difference"].iloc[0] == pytest.approx((9 - 7.5) / 12)
     with pytest.raises(lab.UsageError, match="no cell has the labels 'none'; these results have: given, "):
-        lab.contrasts(results, units, "labels", "none")
+        lab.contrasts(results, "labels", "none")
 
 
 def prefetched(folder: Path) -> None:
@@ -72,7 +72,7 @@ def test_prefetching_is_measured_against_no_prefetching(tmp_path: Path) -> None:
 
 def test_prefetch_arms_are_contrasted_with_none(tmp_path: Path) -> None:
     prefetched(tmp_path)
-    found = lab.contrasts(lab.load(tmp_path), lab.units(tmp_path), "prefetch", "none")
+    found = lab.contrasts(lab.load(tmp_path), "prefetch", "none")
     assert dict(zip(found["arm"], found["difference"])) == pytest.approx(
         {"planner 2/request 0 ms": 4 / 12, "planner 2/request 500 ms": -1 / 12, "popular 2/request 500 ms": 0}
     )

@@ -59,7 +59,7 @@ def test_difference_is_in_points_over_the_baseline(tmp_path: Path) -> None:
 
 def test_forest_has_a_row_per_difference_with_its_interval(tmp_path: Path) -> None:
     results(tmp_path)
-    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru")
+    found = lab.differences(lab.load(tmp_path), "lru")
     (axes,) = plot.forest(found).axes
     bars = [line for line in axes.lines if len(xs(line)) == 2 and line.get_linestyle() == "-"]
     spans = [tuple(xs(line)) for line in bars]
@@ -78,7 +78,7 @@ def test_nothing_to_plot_is_an_error_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(lab.UsageError, match="no cell has the run 'x'"):
         plot.difference(frame, "x")
     with pytest.raises(lab.UsageError, match="no difference to plot"):
-        plot.forest(lab.differences(frame, lab.units(tmp_path), "lru").iloc[:0])
+        plot.forest(lab.differences(frame, "lru").iloc[:0])
 
 
 def test_settings_are_not_mixed_in_one_line(tmp_path: Path) -> None:

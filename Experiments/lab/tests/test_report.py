@@ -278,7 +278,7 @@ def test_another_trace_policy_and_measure_show_the_cells_values(opened: Chrome, 
 
 def test_differences_have_the_paired_intervals(opened: Chrome, results: Path) -> None:
     frame = lab.load(results)
-    found = lab.differences(frame[frame["label_control"] == "given"], lab.units(results), "lru")
+    found = lab.differences(frame[frame["label_control"] == "given"], "lru")
     for policy in ("learned", "s3-fifo", "gdsf"):
         shown = line(opened, "chart-differences", policy)
         rows = found[(found["trace"] == "alpha") & (found["run"] == policy)].sort_values("capacity_size")

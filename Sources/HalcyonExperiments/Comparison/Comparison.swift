@@ -88,6 +88,8 @@ public struct Comparison: Sendable, Codable {
         public var difference: Double
         /// The confidence interval of this difference alone. Nil with fewer than two units.
         public var interval: Interval?
+        /// The confidence interval for all cells together (Bonferroni). Nil with fewer than two units.
+        public var familyInterval: Interval?
         /// The standard error of ``difference``, over units and runs. Nil with fewer than two units.
         public var standardError: Double?
         /// The degrees of freedom of ``standardError``. Nil if nothing varies.
@@ -184,19 +186,37 @@ public struct Comparison: Sendable, Codable {
     ) throws(ReplayError) {
         if a == b { throw .usage("A and B are both '\(a)': give two different sides.") }
         let pairing = try ComparisonPairing(a, b, rows: rows, others: others, measure: measure)
-        let pairs = pairing.pairs
-        self.measure = measure
+        self.init(
+            pairing.pairs,
+            a: Selection(selector: "\(a)", cells: pairing.selected.a.count, unpaired: pairing.unpaired.a),
+            b: Selection(selector: "\(b)", cells: pairing.selected.b.count, unpaired: pairing.unpaired.b),
+            confidence: confidence, notes: pairing.notes)
+    }
+
+    /// Compares the sides of some pairs, and keeps their order. O(cells × units).
+    ///
+    /// - Parameters:
+    ///   - pairs: the pairs, at least one.
+    ///   - a: the selection of sides A.
+    ///   - b: the selection of sides B.
+    ///   - confidence: the confidence level.
+    ///   - pairingNotes: facts about the selections, one sentence each.
+    init(
+        _ pairs: [ComparedPair], a: Selection, b: Selection, confidence: Double, notes pairingNotes: [String] = []
+    ) {
+        measure = pairs[0].a.measure
         self.confidence = confidence
         let names = TraceNaming(pairs)
-        var cells = pairs.map { Self.cell($0, name: names.name(of: $0), confidence: confidence) }
+        let family = pairs.count { $0.units != nil }
+        var cells = pairs.map { Self.cell($0, name: names.name(of: $0), confidence: confidence, family: family) }
         let tested = cells.indices.filter { cells[$0].pValue != nil }
         for (place, adjusted) in zip(tested, Holm.adjusted(tested.compactMap { cells[$0].pValue })) {
             cells[place].adjustedPValue = adjusted
         }
-        var pools: [(name: String, cells: Int, pool: TracePool)] = []
-        for name in names.order {
-            let members = pairs.filter { names.name(of: $0) == name }
-            pools.append((name, members.count, TracePool(members)))
+        let members = Dictionary(grouping: pairs) { names.name(of: $0) }
+        let pools = names.order.map { name in
+            let pairs = members[name] ?? []
+            return (name: name, cells: pairs.count, pool: TracePool(pairs))
         }
         traces = pools.map { name, count, pool in
             let error = pool.parts.map { StandardError(adding: $0) }
@@ -209,24 +229,24 @@ public struct Comparison: Sendable, Codable {
         tally = Tally(cells, confidence: confidence)
         worst = cells.dropFirst().reduce(cells[0]) { $1.difference < $0.difference ? $1 : $0 }
         self.cells = cells
-        self.a = Selection(selector: "\(a)", cells: pairing.selected.a.count, unpaired: pairing.unpaired.a)
-        self.b = Selection(selector: "\(b)", cells: pairing.selected.b.count, unpaired: pairing.unpaired.b)
-        notes = pairing.notes + names.notes + Self.notes(pairs) + Self.twins(pairs, names)
+        (self.a, self.b) = (a, b)
+        notes = pairingNotes + names.notes + Self.notes(pairs) + Self.twins(names.order.map { ($0, members[$0] ?? []) })
     }
 
-    private static func cell(_ pair: ComparedPair, name: String, confidence: Double) -> Cell {
+    private static func cell(_ pair: ComparedPair, name: String, confidence: Double, family: Int) -> Cell {
         let identity = pair.a.first.identity
         let contrast = pair.units.map {
             Contrast(
                 pair.difference, series: pair.series, units: $0, noise: pair.jointNoise, confidence: confidence,
-                cells: 1)
+                cells: family)
         }
         let error = pair.units.map {
             StandardError(variance: $0.variance(of: pair.series), degrees: $0.degrees, noise: pair.jointNoise)
         }
         return Cell(
             trace: name, fingerprint: identity.fingerprint, a: Side(pair.a), b: Side(pair.b),
-            difference: pair.difference, interval: contrast?.interval, standardError: contrast?.standardError,
+            difference: pair.difference, interval: contrast?.interval, familyInterval: contrast?.familyInterval,
+            standardError: contrast?.standardError,
             degrees: contrast?.degrees, pValue: error?.pValue(of: pair.difference),
             units: Units(
                 kind: pair.a.kind, count: pair.a.weights.count { $0 > 0 },
@@ -287,12 +307,15 @@ public struct Comparison: Sendable, Codable {
 
     /// Returns a sentence for each group of traces that have equal counts in every cell: copies with other labels, which
     /// do not count as independent traces.
-    private static func twins(_ pairs: [ComparedPair], _ names: TraceNaming) -> [String] {
-        var results: [[String]: [String]] = [:]
-        for name in names.order {
-            let counts = pairs.filter { names.name(of: $0) == name }
-                .map { "\($0.a.weights) \($0.a.byUnit) \($0.b.byUnit)" }
-            results[counts.sorted(), default: []].append(name)
+    private static func twins(_ traces: [(name: String, pairs: [ComparedPair])]) -> [String] {
+        struct Counts: Hashable {
+            let requests: [Int]
+            let hits: [[Double]]
+        }
+        var results: [[Counts: Int]: [String]] = [:]
+        for (name, pairs) in traces {
+            let counts = pairs.map { Counts(requests: $0.a.weights, hits: [$0.a.byUnit, $0.b.byUnit]) }
+            results[Dictionary(counts.map { ($0, 1) }, uniquingKeysWith: +), default: []].append(name)
         }
         return results.values.filter { $0.count > 1 }.sorted { $0[0] < $1[0] }.map {
             "\($0.joined(separator: " and ")) have equal counts in every cell: they are not independent traces."

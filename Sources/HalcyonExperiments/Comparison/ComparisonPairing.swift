@@ -112,7 +112,10 @@ struct ComparisonPairing {
         return partners.map { (a[$0.0], b[$0.1]) }
     }
 
-    private static func verify(_ a: ComparedRuns, _ b: ComparedRuns) throws(ReplayError) {
+    /// Verifies that the cells of both sides count the same requests by the same units.
+    ///
+    /// - Throws: `ReplayError.data(_:)` otherwise.
+    static func verify(_ a: ComparedRuns, _ b: ComparedRuns) throws(ReplayError) {
         for row in a.rows + b.rows {
             let units = row.cell.units
             let counts = [units.hits, units.sizes, units.hitSizes].compactMap { $0?.count }

@@ -22,15 +22,24 @@ struct CompareCommand: AsyncParsableCommand {
             replay compare labels=given labels=without --results results/demo --where policy=learned
             replay compare results/before results/after
 
+            --pairs FILE makes many comparisons in one call. FILE is JSON that names the cells of each pair; scripts and the \
+            Python package choose cells in this way.
+
             The exit code is 1 with --fail-if-worse if A is worse: the interval over all traces lies below zero, or a cell \
             is significantly worse.
             """)
 
     @Argument(help: "Side A: a policy, field=value, or a folder.")
-    var a: String
+    var a: String?
 
     @Argument(help: "Side B.")
-    var b: String
+    var b: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Compare the cells that a file pairs by their names (halcyon.comparison-request/1) instead of A and B; '-' is "
+                + "standard input.", valueName: "file"))
+    var pairs: String?
 
     @Option(
         help: ArgumentHelp(
@@ -54,8 +63,16 @@ struct CompareCommand: AsyncParsableCommand {
 
     func run() async throws {
         let losses: [String] = try await reportingFailure {
-            try CommandFiles(writes: [("--output", output)]).verify()
-            let comparison = try compare()
+            try CommandFiles(reads: [("--pairs", pairs)], writes: [("--output", output)]).verify()
+            if let pairs {
+                let report = try compare(pairs: pairs)
+                try Output.write(report.json(), to: output)
+                return report.comparisons.flatMap(\.losses)
+            }
+            guard let a, let b else {
+                throw ReplayError.usage("Give the two sides A and B, as in 'replay compare learned lru'.")
+            }
+            let comparison = try compare(a, b)
             let data =
                 format == .json
                 ? try comparison.json()
@@ -68,7 +85,20 @@ struct CompareCommand: AsyncParsableCommand {
         throw Exit.failedCheck
     }
 
-    private func compare() throws(ReplayError) -> Comparison {
+    private func compare(pairs file: String) throws(ReplayError) -> ComparisonReport {
+        if a != nil || results != nil || !conditions.isEmpty || measure != .object {
+            throw .usage(
+                "--pairs names the folders, the cells and the measure: leave out A, B, --results, --where and --measure.")
+        }
+        guard format == .json else { throw .usage("--pairs needs --format json.") }
+        let isInput = file == "-"
+        let name = isInput ? "standard input" : file
+        let content = isInput ? (try? FileHandle.standardInput.readToEnd()) : FileManager.default.contents(atPath: file)
+        guard let data = content else { throw .data("\(name): cannot be read.") }
+        return try ComparisonRequest(json: data, source: name).run()
+    }
+
+    private func compare(_ a: String, _ b: String) throws(ReplayError) -> Comparison {
         let conditions = try WhereArguments.conditions(conditions)
         func rows(_ folder: String) throws(ReplayError) -> [ResultRow] {
             try ResultCondition.filter(try ResultStore(folder: folder).rows(), by: conditions)

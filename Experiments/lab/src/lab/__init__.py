@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from lab.cells import identity_hash
+from lab.comparison import differences
 from lab.contrasts import (
     against_others, calibration, calibration_error, contrasts, excess, join_visits, mean_interval, prefetch_arm,
     prefetching, proportion_interval, shuffle_ties, verdict,
@@ -23,7 +24,6 @@ from lab.contrasts import (
 from lab.distribution import Distribution, FailedCell, distribute
 from lab.errors import LabError, ReplayError, ResultsError, UsageError
 from lab.frames import load, units
-from lab.statistics import differences
 from lab.tables import export
 
 if TYPE_CHECKING:

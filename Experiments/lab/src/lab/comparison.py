@@ -1,22 +1,20 @@
-"""Two sides of stored cells compared as ``replay compare`` does: by cell, by trace and over traces.
+"""Comparisons of stored cells, computed by ``replay compare``.
 
-The statistics are those of ``Sources/HalcyonExperiments/Comparison``. A test compares both on the committed results.
+Which cells are compared is chosen here, with frames of ``lab.load``; every statistic is the command's.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
-from lab.errors import LabError, UsageError
-from lab.variance import TINY, Interval, Variance, Vector, holm, interval, standard_error, variance_of
-
+from lab.command import find_replay, last_sentence, run_replay
+from lab.errors import ReplayError, UsageError
 
 #: Which hit ratio: that of requests or that of bytes.
 Measure = Literal["object", "byte"]
@@ -27,212 +25,244 @@ SETTING = (
     "prefetch_budget", "prefetch_latency_us", "warmup", "result_version", "users_part",
 )  # fmt: skip
 
-
-@dataclass(frozen=True)
-class Side:
-    """The runs of one side of a pair: cells that differ only in their seed or in the number of a permutation."""
-
-    name: str
-    permutations: Sequence[Sequence[float]]
-    is_random: bool
-    weights: Vector
-    hits: Vector
-    kind: str
-    runs: Sequence[tuple[Any, tuple[float, ...]]]
-
-    @property
-    def mean(self) -> float:
-        ratios = [ratio for permutation in self.permutations for ratio in permutation]
-        return sum(ratios) / len(ratios)
+_REQUEST, _ANSWER = "halcyon.comparison-request/1", "halcyon.comparisons/1"
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two sides that count the same requests, with the noise of their runs."""
+class Sides:
+    """Two sides of one setting, by the names of their cells: those of a side differ only in seed and permutation."""
 
     trace: str
     mode: str
     capacity: str
-    a: Side
-    b: Side
-    noise: tuple[Variance, Variance]
-    joint: Variance
+    a: Sequence[str]
+    b: Sequence[str]
+    #: The results folders that hold the cells.
+    folders: Collection[str]
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The pairs of two sides in the order of their cells, before anything is computed."""
+
+    sides: Sequence[Sides]
+
+    def of(self, **fields: str) -> Pairing:
+        """Returns the pairs of a trace, a mode, a capacity, or several of these."""
+        return Pairing([each for each in self.sides if _has(each, fields)])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A difference of hit ratios and its interval. The bounds are NaN with fewer than two units."""
+
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sides that count the same requests, as the command compares them."""
+
+    trace: str
+    mode: str
+    capacity: str
+    #: The mean hit ratios.
+    a: float
+    b: float
+    #: The difference with the interval of this pair alone.
+    interval: Interval
+    #: The difference with the interval for all pairs together (Bonferroni).
+    family: Interval
+    #: The p-value for all pairs together (Holm); NaN with fewer than two units.
+    adjusted: float
 
     @property
     def difference(self) -> float:
-        return self.a.mean - self.b.mean
-
-    @property
-    def series(self) -> Vector:
-        return self.a.hits - self.b.hits
-
-    @property
-    def parts(self) -> list[Variance]:
-        """The variances of the difference: that over units and that of the runs."""
-        return [variance_of(self.series, self.a.weights, self.a.kind), self.joint]
-
-    @property
-    def interval(self) -> Interval:
-        return interval(self.difference, self.parts)
-
-    @property
-    def p_value(self) -> float:
-        """The two-sided p-value of this cell alone."""
-        error, degrees = standard_error(self.parts)
-        if error <= TINY:
-            return 1.0 if abs(self.difference) <= TINY else 0.0
-        return min(1.0, 2 * float(student.cdf(-abs(self.difference) / error, degrees)))
+        return self.interval.difference
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The pairs of two sides, in the order of their traces, modes and capacities."""
+    """The compared pairs, in the order of their pairing, and their means."""
 
     pairs: Sequence[Pair]
+    #: The mean over traces with the interval for these traces.
+    these: Interval
+    #: The mean over traces with the interval for traces of which these are a sample; unbounded for one trace.
+    sample: Interval
 
-    def of(self, **fields: str) -> Comparison:
-        """Returns the pairs of a trace, a mode or both."""
-        return Comparison([p for p in self.pairs if all(getattr(p, name) == value for name, value in fields.items())])
+    def of(self, **fields: str) -> list[Pair]:
+        """Returns the pairs of a trace, a mode, a capacity, or several of these."""
+        return [pair for pair in self.pairs if _has(pair, fields)]
 
     @property
     def traces(self) -> list[str]:
         return list(dict.fromkeys(pair.trace for pair in self.pairs))
 
-    @property
-    def adjusted(self) -> list[float]:
-        """The p-values of the pairs, adjusted for all of them (Holm 1979)."""
-        return holm([pair.p_value for pair in self.pairs])
 
-    def over_cells(self) -> Interval:
-        """Returns the mean over the pairs of one trace."""
-        return interval(*_pool(self.pairs))
+@dataclass(frozen=True)
+class Arms:
+    """The runs of a frame of ``lab.load`` to compare with a baseline, both values of the column ``run``."""
 
-    def over_traces(self) -> tuple[Interval, Interval]:
-        """Returns the mean over traces with the interval for these traces, and with that for a sample of traces."""
-        pools = [_pool(self.of(trace=trace).pairs) for trace in self.traces]
-        count = len(pools)
-        means = np.array([mean for mean, _ in pools])
-        within = [(variance / count**2, degrees) for _, parts in pools for variance, degrees in parts]
-        over = [(float(means.var(ddof=1)) / count, float(count - 1))] if count > 1 else [(math.inf, 1.0)]
-        mean = float(means.mean())
-        return interval(mean, within), interval(mean, over)
+    results: pd.DataFrame
+    baseline: str
+    #: By default every other run.
+    candidates: Sequence[str] | None = None
+    measure: Measure = "object"
 
 
-def compare(a: pd.DataFrame, b: pd.DataFrame, units: pd.DataFrame, *, compared: Collection[str] = ()) -> Comparison:
+def pairing(a: pd.DataFrame, b: pd.DataFrame, *, compared: Collection[str] = ()) -> Pairing:
     """Returns the pairs of the cells of two frames of ``lab.load`` that agree in everything but what is compared.
 
-    ``units`` is the frame of ``lab.units`` over the same folders. Cells are paired if they agree in the columns of
-    ``SETTING`` without those of ``compared``; seeds and permutations are averaged. O(cells × units).
-
-    Raises ``UsageError`` if no cell has a partner, and ``LabError`` if two cells of a pair count different requests.
+    Cells are paired if they agree in the columns of ``SETTING`` without those of ``compared``; seeds and permutations
+    are averaged. Raises ``UsageError`` if no cell has a partner.
     """
     columns = [name for name in SETTING if name not in compared]
-    by_cell = {str(name): group for name, group in units.groupby("hash", sort=False)}
-    first, second = _sides(a, columns, by_cell), _sides(b, columns, by_cell)
-    pairs = [pair_of(*first[key], second[key][1]) for key in first if key in second]
-    if not pairs:
+    first, second = _by_setting(a, columns), _by_setting(b, columns)
+    sides = [_sides(first[key], second[key]) for key in first if key in second]
+    if not sides:
         raise UsageError("no cell of the first side has a partner that agrees in everything else.")
-    return Comparison(pairs)
+    return Pairing(sides)
 
 
-def _sides(
-    cells: pd.DataFrame, columns: list[str], by_cell: Mapping[str, pd.DataFrame]
-) -> dict[Hashable, tuple[dict[str, Any], Side]]:
-    sides: dict[Hashable, tuple[dict[str, Any], Side]] = {}
-    for key, group in cells.groupby(columns, dropna=False, sort=False):
-        if group["run"].nunique() > 1:
-            raise UsageError(f"a side has several runs in one setting: {', '.join(sorted(set(group['run'])))}.")
-        side = side_of(group, by_cell)
-        if side is None:
-            raise LabError(f"a cell of '{group['run'].iloc[0]}' has no counts by unit.")
-        # As text, because a missing value is not equal to itself.
-        sides[tuple(str(part) for part in key)] = dict(zip(columns, key)), side
-    return sides
+def compare(pairings: Iterable[Pairing]) -> list[Comparison]:
+    """Returns the comparison of each pairing, by one call of ``replay compare``. O(cells × units).
 
-
-def side_of(cells: pd.DataFrame, by_cell: Mapping[str, pd.DataFrame], measure: Measure = "object") -> Side | None:
-    """Returns the side of cells that differ only in seed and permutation; ``None`` if a cell has no counts by unit.
-
-    Raises ``LabError`` if the cells count different requests.
+    Raises ``ReplayError`` with the command's sentence if a side has cells that differ in more than seed and
+    permutation, or if two sides count different requests.
     """
-    parts = [by_cell[name] for name in cells["hash"] if name in by_cell]
-    if len(parts) != len(cells):
-        return None
-    weight, hit = ("requests", "hits") if measure == "object" else ("size", "hit_size")
-    weights = [part[weight].to_numpy(dtype=np.float64) for part in parts]
-    hits = [part[hit].to_numpy(dtype=np.float64) for part in parts]
-    if any(not np.array_equal(weights[0], other) for other in weights[1:]):
-        raise LabError(f"the runs of '{cells['run'].iloc[0]}' count different requests by unit.")
-    seeds = [None if pd.isna(seed) else int(seed) for seed in cells["seed"]]
-    return Side(
-        name=" ".join(sorted(str(name) for name in cells["hash"])),
-        permutations=[list(runs[f"{measure}_hit_ratio"]) for _, runs in cells.groupby("labels", sort=True)],
-        is_random=any(seed is not None for seed in seeds),
-        weights=weights[0],
-        hits=np.mean(hits, axis=0),
-        kind=str(parts[0]["kind"].iloc[0]),
-        runs=sorted(((seed, tuple(run)) for seed, run in zip(seeds, hits)), key=lambda run: str(run[0])),
-    )
+    made = list(pairings)
+    found = _answers([(each.sides, "object", 0.95) for each in made])
+    return [_comparison(each.sides, answer) for each, answer in zip(made, found, strict=True)]
 
 
-def pair_of(setting: Mapping[str, Any], a: Side, b: Side) -> Pair:
-    """Returns the pair of two sides of one setting. Raises ``LabError`` if they count different requests."""
-    if a.kind != b.kind or not np.array_equal(a.weights, b.weights):
-        raise LabError(f"two sides of {setting['trace']} count different requests by unit; they cannot be paired.")
-    noise, joint = _noise(a, b)
-    return Pair(str(setting["trace"]), str(setting["mode"]), str(setting["capacity"]), a, b, noise, joint)
+def differences(
+    results: pd.DataFrame,
+    baseline: str,
+    *,
+    candidates: Sequence[str] | None = None,
+    measure: Measure = "object",
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Returns the differences of hit ratios between policies and a baseline, one row per setting and candidate.
 
+    ``results`` is a frame of ``lab.load``, filtered as needed. ``baseline`` and ``candidates`` are values of the column
+    ``run``, such as ``lru``, ``s3-fifo(small=0.2)`` or ``learned, models own``; by default every other run is a
+    candidate. Cells are paired if they agree in the columns of ``SETTING``; seeds and permutations are averaged.
 
-def _noise(a: Side, b: Side) -> tuple[tuple[Variance, Variance], Variance]:
-    """The variance of each side's mean by chance alone, and that of their difference.
+    ``difference`` is candidate minus baseline, in hit ratio (0.01 is one point); ``low`` and ``high`` bound the
+    two-sided interval for this difference alone, without correction for several cells; they are NaN with fewer than two
+    units. All figures are those of ``replay compare``, which tests, pools traces and corrects for their number.
 
-    A mean over n permutations of labels has 1/n of the variance over permutations. A mean over n seeds has 1/n of that
-    over seeds, which is pooled over both sides. Runs that are equal on both sides, seed by seed, have none.
+    Raises ``UsageError`` if the baseline or a candidate has no cell, and ``ReplayError`` if two cells of one setting
+    count different requests.
     """
-    none = (0.0, math.inf)
-    if a.runs == b.runs:
-        return (none, none), none
-    arms = [np.array(runs) for side in (a, b) for runs in side.permutations]
-    degrees = sum(len(runs) - 1 for runs in arms)
-    seeds = sum(float(((runs - runs.mean()) ** 2).sum()) for runs in arms) / degrees if degrees > 0 else None
-
-    def of(side: Side) -> tuple[Variance, bool]:
-        if len(side.permutations) > 1:
-            means = np.array([sum(runs) / len(runs) for runs in side.permutations])
-            return (float(means.var(ddof=1)) / len(means), float(len(means) - 1)), False
-        if not side.is_random or seeds is None:
-            return none, True
-        return (seeds / len(side.permutations[0]), float(degrees)), True
-
-    (left, left_of_seeds), (right, right_of_seeds) = of(a), of(b)
-    total = left[0] + right[0]
-    if left_of_seeds and right_of_seeds:
-        return (left, right), (total, float(degrees) if seeds is not None else math.inf)
-    weighted = left[0] ** 2 / left[1] + right[0] ** 2 / right[1]
-    return (left, right), (total, total * total / weighted if weighted > 0 else math.inf)
+    return all_differences([Arms(results, baseline, candidates, measure)], confidence=confidence)[0]
 
 
-def _pool(pairs: Sequence[Pair]) -> tuple[float, list[Variance]]:
-    """The mean difference over the cells of one trace, with its variances over units and of the runs.
+def all_differences(arms: Sequence[Arms], *, confidence: float = 0.95) -> list[pd.DataFrame]:
+    """Returns the frame of ``differences`` for each of several arms, by one call of ``replay compare``."""
+    if not 0 < confidence < 1:
+        raise UsageError(f"the confidence is {confidence}; a value between 0 and 1 is expected.")
+    settings = [_settings(each) for each in arms]
+    asked = [([sides for _, sides in rows], each.measure, confidence) for rows, each in zip(settings, arms)]
+    answers = iter(_answers([one for one in asked if one[0]]))
+    frames = []
+    columns = [*SETTING, "capacity_size", "run", "baseline", "difference", "low", "high", "standard_error",
+               "degrees", "candidate_ratio", "baseline_ratio", "runs", "unit_kind", "units"]  # fmt: skip
+    for rows in settings:
+        cells = next(answers)["cells"] if rows else []
+        made = pd.DataFrame([{**setting, **_row(cell)} for (setting, _), cell in zip(rows, cells, strict=True)], columns=columns)
+        order = ["trace", "mode", "capacity_size", "run"]
+        frames.append(made.sort_values(order, kind="stable", ignore_index=True))
+    return frames
 
-    Cells that count the same units are added by unit first, because the same users cause the differences at every
-    capacity. Standard errors of cells with other units are added as if perfectly correlated.
-    """
-    count = len(pairs)
-    series: dict[Hashable, tuple[Vector, Pair]] = {}
-    for pair in pairs:
-        unit = (pair.a.kind, pair.a.weights.tobytes())
-        so_far = series[unit][0] if unit in series else np.zeros(len(pair.a.weights))
-        series[unit] = so_far + pair.series, pair
-    found = [variance_of(values, pair.a.weights, pair.a.kind) for values, pair in series.values()]
-    deviation = sum(math.sqrt(variance) for variance, _ in found) / count
-    arms: dict[str, tuple[float, float]] = {}
-    for pair in pairs:
-        for sign, side, (variance, _) in ((1, pair.a, pair.noise[0]), (-1, pair.b, pair.noise[1])):
-            key = f"{sign} {side.name}"
-            weight, largest = arms.get(key, (0.0, 0.0))
-            arms[key] = weight + sign / count, max(largest, variance)
-    noise = sum(weight * weight * variance for weight, variance in arms.values())
-    _, degrees = standard_error([pair.joint for pair in pairs])
-    mean = sum(pair.difference for pair in pairs) / count
-    return mean, [(deviation**2, max(1.0, min(degrees for _, degrees in found))), (noise, max(1.0, degrees))]
+
+def _settings(arms: Arms) -> list[tuple[dict[str, Any], Sides]]:
+    """Returns each setting with a candidate and the baseline, and its sides."""
+    labels = list(dict.fromkeys(arms.results["run"]))
+    wanted = [label for label in labels if label != arms.baseline] if arms.candidates is None else arms.candidates
+    for label in (arms.baseline, *wanted):
+        if label not in labels:
+            raise UsageError(f"no cell has the run '{label}'; runs in these results: {', '.join(labels) or 'none'}.")
+    if arms.measure not in ("object", "byte"):
+        raise UsageError(f"the measure is '{arms.measure}'; 'object' or 'byte' is expected.")
+    rows = []
+    for key, group in arms.results.groupby(list(SETTING), dropna=False, sort=False):
+        runs = {str(label): cells for label, cells in group.groupby("run", sort=False)}
+        for label in wanted if arms.baseline in runs else ():
+            if label in runs:
+                names = {"capacity_size": group["capacity_size"].iloc[0], "run": label, "baseline": arms.baseline}
+                rows.append(({**dict(zip(SETTING, key)), **names}, _sides(runs[label], runs[arms.baseline])))
+    return rows
+
+
+def _row(cell: Mapping[str, Any]) -> dict[str, Any]:
+    found = _interval(cell)
+    degrees = math.nan if math.isnan(found.low) else cell.get("degrees", math.inf)
+    return {
+        "difference": found.difference, "low": found.low, "high": found.high,
+        "standard_error": cell.get("standard_error", math.nan), "degrees": degrees,
+        "candidate_ratio": cell["a"]["hit_ratio"], "baseline_ratio": cell["b"]["hit_ratio"],
+        "runs": len(cell["a"]["cells"]), "unit_kind": cell["units"]["kind"], "units": cell["units"]["count"],
+    }  # fmt: skip
+
+
+def _by_setting(cells: pd.DataFrame, columns: list[str]) -> dict[Hashable, pd.DataFrame]:
+    # As text, because a missing value is not equal to itself.
+    groups = cells.groupby(columns, dropna=False, sort=False)
+    return {tuple(str(part) for part in key): group for key, group in groups}
+
+
+def _sides(a: pd.DataFrame, b: pd.DataFrame) -> Sides:
+    names = [str(a[column].iloc[0]) for column in ("trace", "mode", "capacity")]
+    folders = dict.fromkeys(str(folder) for folder in [*a["folder"], *b["folder"]])
+    return Sides(names[0], names[1], names[2], [str(n) for n in a["hash"]], [str(n) for n in b["hash"]], folders)
+
+
+def _answers(asked: Sequence[tuple[Sequence[Sides], Measure, float]]) -> list[Mapping[str, Any]]:
+    """Returns the command's comparison of each list of sides."""
+    if not asked:
+        return []
+    request = {
+        "schema": _REQUEST,
+        "folders": list(dict.fromkeys(folder for sides, _, _ in asked for each in sides for folder in each.folders)),
+        "comparisons": [
+            {"measure": measure, "confidence": confidence, "pairs": [{"a": each.a, "b": each.b} for each in sides]}
+            for sides, measure, confidence in asked
+        ],
+    }
+    done = run_replay(find_replay(), ["compare", "--pairs", "-", "--format", "json"], text=json.dumps(request))
+    if done.returncode != 0:
+        raise ReplayError(last_sentence(done.stderr) or f"`replay compare` exited with {done.returncode}.")
+    document = json.loads(done.stdout)
+    if document["schema"] != _ANSWER:
+        raise ReplayError(f"`replay compare` wrote '{document['schema']}'; this version reads '{_ANSWER}'.")
+    comparisons: list[Mapping[str, Any]] = document["comparisons"]
+    return comparisons
+
+
+def _comparison(sides: Sequence[Sides], answer: Mapping[str, Any]) -> Comparison:
+    pairs = [
+        Pair(
+            each.trace, each.mode, each.capacity, cell["a"]["hit_ratio"], cell["b"]["hit_ratio"], _interval(cell),
+            _interval(cell, "family_interval"), cell.get("adjusted_p_value", math.nan),
+        )
+        for each, cell in zip(sides, answer["cells"], strict=True)
+    ]  # fmt: skip
+    pooled = answer["pooled"]
+    sample = _interval(pooled, "interval_over_traces")
+    if pooled["traces"] == 1:
+        sample = Interval(sample.difference, -math.inf, math.inf)
+    return Comparison(pairs, _interval(pooled, "interval_of_these_traces"), sample)
+
+
+def _interval(document: Mapping[str, Any], name: str = "interval") -> Interval:
+    bounds = document.get(name) or {"low": math.nan, "high": math.nan}
+    return Interval(document["difference"], bounds["low"], bounds["high"])
+
+
+def _has(each: Sides | Pair, fields: Mapping[str, str]) -> bool:
+    return all(getattr(each, name) == value for name, value in fields.items())

@@ -11,9 +11,8 @@ import pandas as pd
 from scipy.stats import beta
 from scipy.stats import t as student
 
+from lab.comparison import SETTING, Arms, Measure, all_differences
 from lab.errors import UsageError
-from lab.comparison import SETTING, Measure
-from lab.statistics import differences
 
 #: What the arms of a contrast differ in.
 Field = Literal["labels", "prefetch"]
@@ -26,7 +25,6 @@ _PREFETCH = ("prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_lat
 
 def contrasts(
     results: pd.DataFrame,
-    units: pd.DataFrame,
     field: Field,
     baseline: str,
     *,
@@ -54,18 +52,16 @@ def contrasts(
     for arm in (baseline, *(candidates or ())):
         if arm not in present:
             raise UsageError(f"no cell has the {field} '{arm}'; these results have: {', '.join(present) or 'none'}.")
-    frames = []
+    by_policy: dict[str, Arms] = {}
     for policy, cells in neutral.groupby("run", sort=False):
         of_policy = arms.loc[cells.index]
-        if not (of_policy == baseline).any():
-            continue
-        wanted = [arm for arm in dict.fromkeys(of_policy) if arm != baseline and (not candidates or arm in candidates)]
-        found = differences(
-            cells.assign(run=of_policy), units, baseline, candidates=wanted, measure=measure,
-            confidence=confidence,
-        )  # fmt: skip
-        frames.append(found.rename(columns={"run": "arm"}).assign(run=str(policy)))
-    return pd.concat(frames, ignore_index=True)
+        if (of_policy == baseline).any():
+            others = [arm for arm in dict.fromkeys(of_policy) if arm != baseline]
+            wanted = [arm for arm in others if not candidates or arm in candidates]
+            by_policy[str(policy)] = Arms(cells.assign(run=of_policy), baseline, wanted, measure)
+    found = all_differences(list(by_policy.values()), confidence=confidence)
+    named = [frame.rename(columns={"run": "arm"}).assign(run=policy) for policy, frame in zip(by_policy, found)]
+    return pd.concat(named, ignore_index=True)
 
 
 def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":

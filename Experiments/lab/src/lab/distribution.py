@@ -19,8 +19,9 @@ from distributed import Client, KilledWorker, LocalCluster
 from distributed.comm.core import CommClosedError
 
 from lab.cells import cell_path, parse_cell, provenance_path, read_cell
+from lab.command import find_replay, last_sentence, run_replay
 from lab.errors import LabError, ResultsError, UsageError
-from lab.planning import Batch, Plan, PlannedCell, batches, last_sentence, read_plan, run_replay
+from lab.planning import Batch, Plan, PlannedCell, batches, read_plan
 from lab.worker import Delivery, ReplayKilled, run_batch
 
 #: Receives one line of progress.
@@ -74,7 +75,7 @@ def distribute(
     suite: str | os.PathLike[str],
     results: str | os.PathLike[str],
     *,
-    replay: str = "replay",
+    replay: str | None = None,
     client: Client | str | None = None,
     workers: int = 2,
     retries: int = 3,
@@ -92,7 +93,7 @@ def distribute(
     - ``suite``: the suite file. With workers on other machines, the suite, its traces and ``replay`` must have the
       same paths there. Workers need this package; nothing else is sent to them.
     - ``results``: the results folder. Only this process writes to it.
-    - ``replay``: the command, or its path.
+    - ``replay``: the command, or its path; see ``lab.command.find_replay``.
     - ``client``: None starts ``workers`` processes on this machine and ends them afterwards; an address such as
       ``tcp://host:8786`` uses a running scheduler; a ``distributed.Client`` is used and left open.
     - ``workers``: processes to start, or the number of workers that the batches are made for.
@@ -455,11 +456,10 @@ def _client(address: str | LocalCluster, timeout: float) -> Client:
     return Client(address, timeout=timeout, set_as_default=False)  # type: ignore[no-untyped-call]
 
 
-def _command(replay: str, is_local: bool) -> str:
-    found = shutil.which(replay)
-    if found is None:
-        raise UsageError(f"the command '{replay}' was not found; build it and give its path with --replay.")
-    return os.path.abspath(found) if is_local or os.sep in replay else replay
+def _command(replay: str | None, is_local: bool) -> str:
+    found = find_replay(replay)
+    # A name without a folder is searched for on each machine.
+    return replay if replay and not is_local and os.sep not in replay else found
 
 
 def _missing(folder: Path, cells: Sequence[PlannedCell]) -> list[PlannedCell]:

@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lab.command import find_replay, last_sentence
 from lab.errors import ReplayError, UsageError
-from lab.frames import load, units
-from lab.planning import last_sentence, read_plan
+from lab.frames import load
+from lab.planning import read_plan
 from lab.tables import write_text_beside
 
 #: The variable that asks for small inputs, as continuous integration does.
@@ -30,8 +31,7 @@ RECORD = "HALCYON_RECORD"
 class Workspace:
     """The command ``replay``, and a folder for the results of one notebook.
 
-    ``REPLAY`` names the command; without it, the release build of the repository above the working directory. The
-    folder is ``.build/notebooks/work/NAME``. Results in it are kept: a notebook that is run again runs new cells only.
+    ``lab.command.find_replay`` finds the command in the repository above the working directory. The folder is ``.build/notebooks/work/NAME``. Results in it are kept: a notebook that is run again runs new cells only.
     """
 
     def __init__(self, name: str, *, root: str | os.PathLike[str] | None = None) -> None:
@@ -43,9 +43,7 @@ class Workspace:
         self.trace = Path(os.environ[TRACE]).resolve() if os.environ.get(TRACE) else None
         #: The folder of this notebook.
         self.folder = self.root / ".build" / "notebooks" / "work" / name
-        self._replay = Path(os.environ.get("REPLAY") or self.root / ".build" / "release" / "replay").resolve()
-        if not self._replay.is_file():
-            raise UsageError("the command replay is not built; run 'make release', or set REPLAY to its path.")
+        self._replay = find_replay(folder=self.root)
         if self.trace and not self.trace.is_file():
             raise UsageError(f"{TRACE} names {self.trace.name}, which is no file.")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +53,7 @@ class Workspace:
         words = [os.fspath(argument) for argument in arguments]
         try:
             done = subprocess.run(
-                [str(self._replay), *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds
+                [self._replay, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds
             )
         except OSError as error:
             raise ReplayError(f"replay cannot be run: {error.strerror}.") from None
@@ -83,8 +81,8 @@ class Workspace:
             self.run("generate", model, "--seed", str(seed), *options, "--output", path)
         return path
 
-    def sweep(self, suite: str, name: str = "suite") -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Runs a suite and returns its cells and their counts by unit: ``lab.load`` and ``lab.units``.
+    def sweep(self, suite: str, name: str = "suite") -> pd.DataFrame:
+        """Runs a suite and returns its cells, as ``lab.load`` does.
 
         ``suite`` is the text of the YAML file, which is written to the folder; paths of traces are relative to it. The
         results are in the folder ``NAME``. Cells that an earlier version of the suite left there are not returned.
@@ -92,18 +90,16 @@ class Workspace:
         path = self.folder / f"{name}.yml"
         write_text_beside(path, suite)
         results = self.folder / name
-        plan = read_plan(str(self._replay), path, results)
+        plan = read_plan(self._replay, path, results)
         if plan.failed:
             failure = plan.failed[0]
             raise ReplayError(f"the suite '{name}' cannot be run: {failure.name}: {failure.sentence}")
         self.run("sweep", path, "--results", results)
         # A cell is stored under the name that its trace had at first; here it has the name that the suite gives it.
         traces = {cell.hash: cell.trace for cell in plan.cells}
-        frames = []
-        for frame in (load(results), units(results)):
-            chosen = frame[frame["hash"].isin(list(traces))].reset_index(drop=True)
-            frames.append(chosen.assign(trace=chosen["hash"].map(traces).astype("string")))
-        return frames[0], frames[1]
+        frame = load(results)
+        chosen = frame[frame["hash"].isin(list(traces))].reset_index(drop=True)
+        return chosen.assign(trace=chosen["hash"].map(traces).astype("string"))
 
     def over_run(
         self, trace: str | os.PathLike[str], policy: str, capacity: int, requests: int, *, points: int = 12, seed: int = 1
@@ -147,10 +143,9 @@ class Workspace:
             raise ReplayError(f"RecordAndReplay failed: {said}")
         return path
 
-    def stored(self, suite: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Returns the committed cells of a suite below ``Experiments/results``, and their counts by unit."""
-        folder = self.root / "Experiments" / "results" / suite
-        return load(folder), units(folder)
+    def stored(self, suite: str) -> pd.DataFrame:
+        """Returns the committed cells of a suite below ``Experiments/results``."""
+        return load(self.root / "Experiments" / "results" / suite)
 
 
 def png(figure: Figure, *, dpi: int = 100, colours: int = 256) -> bytes:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.command import last_sentence, run_replay
 from lab.errors import ReplayError
 
 PLAN_SCHEMA = "halcyon.plan/1"
@@ -100,16 +99,6 @@ class Batch:
         return tuple(Batch(self.trace, (cell,), self.users, is_alone) for cell in self.cells)
 
 
-def run_replay(replay: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Runs the command and returns its output. Raises ``ReplayError`` if it cannot be started."""
-    try:
-        return subprocess.run([replay, *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except OSError as error:
-        raise ReplayError(
-            f"'{replay}' cannot be run: {error.strerror}; give the path of the command with --replay."
-        ) from None
-
-
 def read_plan(
     replay: str, suite: str | os.PathLike[str], results: str | os.PathLike[str], users: str | None = None
 ) -> Plan:
@@ -161,15 +150,6 @@ def batches(cells: Iterable[PlannedCell], *, workers: int, seconds: float, users
             part.append(cell)
         result.append(Batch(trace, tuple(part), users))
     return sorted(result, key=lambda batch: (-batch.seconds, batch.trace, batch.cells[0].hash))
-
-
-def last_sentence(output: bytes) -> str:
-    """Returns the last line of an error output that says something, without the prefix ``Error:``."""
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines()]
-    for line in reversed(lines):
-        if line and not re.match(r"(usage:|see ['‘])", line, re.IGNORECASE):
-            return re.sub(r"^(Error|replay):\s*", "", line)
-    return ""
 
 
 def _planned_cell(cell: dict[str, Any]) -> PlannedCell:

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from lab.errors import UsageError
 from lab.comparison import SETTING, Measure
+from lab.errors import UsageError
 
 #: Colours that people with colour-vision deficiency can tell apart (Okabe and Ito 2008), without yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -8,19 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.cells import cell_path
+from lab.command import find_replay, run_replay
 from lab.errors import ResultsError
-from lab.planning import read_plan, run_replay
+from lab.planning import read_plan
 
 
 def rerun(
-    suite: Path, results: Path, *, replay: str = "replay", cells: int = 5, seed: int = 0, traces: Sequence[str] = ()
+    suite: Path, results: Path, *, replay: str | None = None, cells: int = 5, seed: int = 0, traces: Sequence[str] = ()
 ) -> tuple[int, list[str]]:
     """Runs some stored cells of a suite again, drawn at random, and returns their number and the names of those whose bytes differ.
 
     ``traces`` are the only traces to draw from; by default all that can be read. Raises ``ResultsError`` if no stored
     cell can be run.
     """
-    plan = read_plan(replay, suite.resolve(), results)
+    command = find_replay(replay)
+    plan = read_plan(command, suite.resolve(), results)
     stored = [
         cell
         for cell in plan.cells
@@ -32,7 +34,7 @@ def rerun(
     different = []
     with tempfile.TemporaryDirectory(prefix="halcyon-lab-") as folder:
         for cell in drawn:
-            run_replay(replay, ["sweep", str(suite), "--trace", cell.trace, "--cell", cell.hash, "--results", folder])
+            run_replay(command, ["sweep", str(suite), "--trace", cell.trace, "--cell", cell.hash, "--results", folder])
             again = cell_path(folder, cell.hash)
             if not again.exists() or again.read_bytes() != cell_path(results, cell.hash).read_bytes():
                 different.append(cell.name)

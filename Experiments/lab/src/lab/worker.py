@@ -14,8 +14,8 @@ from pathlib import Path
 
 from lab import supervise
 from lab.cells import cell_path, provenance_path
+from lab.command import last_sentence
 from lab.errors import ReplayError
-from lab.planning import last_sentence
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import Comparison, compare
+from lab.comparison import Pairing, compare, pairing
 from lab.contrasts import against_others, excess
 from lab.evidence import peers, visits
-from lab.evidence.formats import points, signed, stored, stored_units
-from lab.evidence.labels import CONTROLS, gains_of_labels
+from lab.evidence.formats import PREFETCHING, points, signed, stored
+from lab.evidence.labels import CONTROLS, pairs_of_labels
 from lab.tables import markdown
 
 #: The baselines that every comparison leads with.
@@ -36,14 +36,14 @@ def claims(folder: Path) -> str:
         )
         return f"{100 * chosen['object_hit_ratio'].mean():.1f}"
 
-    permuted, _ = gains_of_labels(folder.parent / "hypothesis")
-    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60").pairs
     frozen = stored(folder.parent / "confirmatory")
     frozen = frozen[(frozen["mode"] == "shared") & (frozen["warmup"] == 0)]
     sides = [frozen[frozen["label"] == name] for name in ("learned", "s3-fifo")]
-    unseen = compare(sides[0], sides[1], stored_units(folder.parent / "confirmatory"))
+    labels, _ = pairs_of_labels(folder.parent / "hypothesis")
+    permuted, unseen = compare([labels, pairing(sides[0], sides[1])])
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
     news, shopping = ("globo_news", "onlineretail")
-    (between,) = visits.gained(folder.parent / "visits").of(trace=shopping).pairs
+    (between,) = visits.gained(folder.parent / "visits").of(trace=shopping)
     rows = [
         [
             "An app's two tiers have the higher hit ratio under `learned` than under Kingfisher's policies (`shop`, bundled)",
@@ -72,13 +72,13 @@ def claims(folder: Path) -> str:
         [
             "Prefetching between visits has the higher hit ratio in a wholesale shop when a fetch takes 1 s (60 objects)",
             "`replay sweep Experiments/suites/visits.yml`, then `replay results results/visits`", "15 min",
-            f"{100 * between.b.mean:.2f} → {100 * between.a.mean:.2f} %", "0",
+            f"{100 * between.b:.2f} → {100 * between.a:.2f} %", "0",
         ],
         [
             "`learned` has the higher hit ratio than s3-fifo on four traces that nothing was chosen by "
             "([rules and results](confirmatory.md), result version 2)",
             "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory`", "10 min",
-            f"{points(unseen.over_traces()[0])} points", "that version only",
+            f"{points(unseen.these)} points", "that version only",
         ],
     ]  # fmt: skip
     return markdown(["claim", "command", "time", "expected", "tolerance"], rows)
@@ -86,26 +86,26 @@ def claims(folder: Path) -> str:
 
 def readme(folder: Path) -> str:
     """The claims of the README, each with its figure and where it is shown."""
-    results, by_unit = once(stored(folder)), stored_units(folder)
+    results = once(stored(folder))
     learned = results[results["label"] == "learned"]
-    found = {name: compare(learned, results[results["label"] == name], by_unit) for name in BASELINES}
-    means = {name: points(one.over_traces()[0]) for name, one in found.items()}
+    labels, _ = pairs_of_labels(folder.parent / "hypothesis")
+    permuted, *found = compare([labels, *(pairing(learned, results[results["label"] == name]) for name in BASELINES)])
+    means = {name: points(one.these) for name, one in zip(BASELINES, found)}
     over = against_others(stored(folder), "learned")["excess"]
     others = excess(stored(folder))["run"].nunique() - 1
     apps = stored(folder.parent / "kingfisher")
     tiers = apps[apps["trace"] != "shop"].groupby(["trace", "label"])["object_hit_ratio"].mean().unstack() * 100
     gained = tiers["learned"] - tiers["kingfisher"]
-    permuted, _ = gains_of_labels(folder.parent / "hypothesis")
-    significant = {pair.trace for pair, p in zip(permuted.pairs, permuted.adjusted) if p < 0.05 and pair.difference > 0}
+    significant = {pair.trace for pair in permuted.pairs if pair.adjusted < 0.05 and pair.difference > 0}
     traces = {name.removesuffix("_objects") for name in permuted.traces}
-    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60").pairs
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
     prefetching = {pair.trace: pair for pair in visits.gained(folder.parent / "visits").pairs}
 
     found_equal = re.findall(r"(\d+) of (\d+)", peers.exact(folder.parent / "peers"))
     equal, counted = ([int(pair[place]) for pair in found_equal] for place in (0, 1))
 
     def change(trace: str) -> str:
-        return f"{100 * prefetching[trace].b.mean:.1f} → {100 * prefetching[trace].a.mean:.1f} %"
+        return f"{100 * prefetching[trace].b:.1f} → {100 * prefetching[trace].a:.1f} %"
 
     rows = [
         [
@@ -151,38 +151,31 @@ def once(results: pd.DataFrame) -> pd.DataFrame:
 
 def intervals(folder: Path) -> str:
     """The mean differences over traces, with the interval for these traces and for a sample of traces."""
-    rows = []
-
-    def add(name: str, found: Comparison) -> None:
-        within, over = found.over_traces()
-        p_values = found.adjusted
-        won = [pair.difference > 1e-12 for pair in found.pairs]
-        lost = [pair.difference < -1e-12 for pair in found.pairs]
-        significant = [p < 0.05 for p in p_values]
-        sides = [f"{sum(side)} ({sum(map(min, side, significant))})" for side in (won, lost)]
-        bounds = [f"{signed(100 * one.low, 2)} … {signed(100 * one.high, 2)}" for one in (within, over)]
-        rows.append([name, str(len(found.traces)), signed(100 * within.difference, 2), *bounds, *sides])
-
-    policies = folder.parent / "policies"
-    results, by_unit = once(stored(policies)), stored_units(policies)
+    asked: list[tuple[str, Pairing]] = []
+    results = once(stored(folder.parent / "policies"))
     learned = results[results["label"] == "learned"]
     for rival in ("lru", "s3-fifo", "gdsf"):
-        add(f"`learned` − `{rival}`, shared cache", compare(learned, results[results["label"] == rival], by_unit))
-    apps = folder.parent / "kingfisher"
-    tiers = stored(apps)
+        asked.append((f"`learned` − `{rival}`, shared cache", pairing(learned, results[results["label"] == rival])))
+    tiers = stored(folder.parent / "kingfisher")
     sides = [tiers[tiers["label"] == label] for label in ("learned", "kingfisher")]
-    add("`learned` − Kingfisher, two tiers", compare(sides[0], sides[1], stored_units(apps), compared=["tiers"]))
+    asked.append(("`learned` − Kingfisher, two tiers", pairing(sides[0], sides[1], compared=["tiers"])))
+    prefetch = stored(folder.parent / "prefetch")
     for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
-        prefetch = folder.parent / "prefetch"
-        cells = stored(prefetch)
-        cells = cells[cells["mode"] == mode]
+        cells = prefetch[prefetch["mode"] == mode]
         planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == 500_000)]
-        columns = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
-        found = compare(planner, cells[cells["prefetch"].isna()], stored_units(prefetch), compared=columns)
-        add(f"prefetching at 0.5 s − none, {caches}", found)
-    for found, words in zip(gains_of_labels(folder.parent / "hypothesis"), ("permuted labels", "one category")):
+        found = pairing(planner, cells[cells["prefetch"].isna()], compared=PREFETCHING)
+        asked.append((f"prefetching at 0.5 s − none, {caches}", found))
+    for found, words in zip(pairs_of_labels(folder.parent / "hypothesis"), ("permuted labels", "one category")):
         for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
-            add(f"labels − {words}, {caches}", found.of(mode=mode))
+            asked.append((f"labels − {words}, {caches}", found.of(mode=mode)))
+    rows = []
+    for (name, _), one in zip(asked, compare(pairs for _, pairs in asked)):
+        won = [pair.difference > 1e-12 for pair in one.pairs]
+        lost = [pair.difference < -1e-12 for pair in one.pairs]
+        significant = [pair.adjusted < 0.05 for pair in one.pairs]
+        counts = [f"{sum(side)} ({sum(map(min, side, significant))})" for side in (won, lost)]
+        bounds = [f"{signed(100 * each.low, 2)} … {signed(100 * each.high, 2)}" for each in (one.these, one.sample)]
+        rows.append([name, str(len(one.traces)), signed(100 * one.these.difference, 2), *bounds, *counts])
     header = [
         "difference", "traces", "mean, points", "interval for these traces", "interval for a sample of traces",
         "cells won (significantly)", "lost",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.comparison import compare
-from lab.variance import Interval
-from lab.evidence.formats import points, stored, stored_units
+from lab.comparison import Interval, compare, pairing
+from lab.evidence.formats import PREFETCHING, points, stored
 from lab.tables import markdown
 
 #: The policies that the first question names.
@@ -22,41 +21,40 @@ def _side(found: Interval) -> str:
 
 def eviction(folder: Path) -> str:
     """The first question: the learner and each rival, as the mean over the traces and their capacities."""
-    results, units = stored(folder), stored_units(folder)
+    results = stored(folder)
     plain = results[(results["mode"] == "shared") & results["prefetch"].isna() & (results["warmup"] == 0)]
+    learned = plain[plain["label"] == "learned"]
     rows = []
-    for rival in RIVALS:
-        found = compare(plain[plain["label"] == "learned"], plain[plain["label"] == rival], units)
-        these, sample = found.over_traces()
-        won = sum(pair.difference > 0 for pair in found.pairs)
-        rows.append([f"`learned` − `{rival}`", points(these), points(sample), f"{won} of {len(found.pairs)}", _side(these)])
+    for rival, found in zip(RIVALS, compare(pairing(learned, plain[plain["label"] == rival]) for rival in RIVALS)):
+        won = f"{sum(pair.difference > 0 for pair in found.pairs)} of {len(found.pairs)}"
+        rows.append([f"`learned` − `{rival}`", points(found.these), points(found.sample), won, _side(found.these)])
     header = ["difference, points", "these traces", "as a sample of traces", "cells won", "hit ratio of `learned`"]
     return markdown(header, rows)
 
 
 def labels(folder: Path) -> str:
     """The second question: the labels and permuted labels, by row, with Holm's correction over the rows."""
-    results, units = stored(folder), stored_units(folder)
+    results = stored(folder)
     learned = results[(results["label"] == "learned") & (results["warmup"] > 0)]
     arms = [learned[learned["label_control"] == name] for name in ("given", PERMUTED)]
-    found = compare(arms[0], arms[1], units, compared=["label_control"])
+    (found,) = compare([pairing(arms[0], arms[1], compared=["label_control"])])
     rows = []
-    for pair, p_value in zip(found.pairs, found.adjusted):
-        answer = "none shown" if p_value >= 0.05 else "a gain" if pair.difference > 0 else "a loss"
-        row = [pair.trace, pair.mode.replace("_", " "), pair.capacity, points(pair.interval), f"{p_value:.3f}", answer]
-        rows.append(row)
+    for pair in found.pairs:
+        answer = "none shown" if pair.adjusted >= 0.05 else "a gain" if pair.difference > 0 else "a loss"
+        row = [pair.trace, pair.mode.replace("_", " "), pair.capacity, points(pair.interval)]
+        rows.append([*row, f"{pair.adjusted:.3f}", answer])
     return markdown(["trace", "caches", "capacity", "over permuted labels, points", "p (Holm)", "answer"], rows)
 
 
 def prefetching(folder: Path) -> str:
     """The third question: the planner at a fetch of one second and no prefetching, by row."""
-    results, units = stored(folder), stored_units(folder)
+    results = stored(folder)
     cells = results[(results["label"] == "lru") & (results["warmup"] > 0)]
-    columns = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
-    found = compare(cells[cells["prefetch"] == "planner"], cells[cells["prefetch"].isna()], units, compared=columns)
+    arms = [cells[cells["prefetch"] == "planner"], cells[cells["prefetch"].isna()]]
+    (found,) = compare([pairing(arms[0], arms[1], compared=PREFETCHING)])
     rows = []
     for pair in found.pairs:
-        ratios = [f"{100 * side.mean:.1f}" for side in (pair.b, pair.a)]
+        ratios = [f"{100 * ratio:.1f}" for ratio in (pair.b, pair.a)]
         answer = "harmless" if pair.difference >= -HARMLESS else "a loss"
         row = [pair.trace, pair.mode.replace("_", " "), pair.capacity, *ratios, points(pair.interval), answer]
         rows.append(row)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.variance import Interval
-from lab.frames import load, units
+from lab.comparison import Interval
+from lab.frames import load
 
 #: The settings of a row: everything but the policy and the seed.
 CELL = ["trace", "mode", "capacity"]
+#: What two sides with different prefetching may differ in.
+PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
 
 
 @functools.lru_cache(maxsize=16)
@@ -21,16 +23,9 @@ def stored(folder: Path) -> pd.DataFrame:
     return load(folder)
 
 
-@functools.lru_cache(maxsize=16)
-def stored_units(folder: Path) -> pd.DataFrame:
-    """Returns the frame of ``lab.units``, read once for all tables of a call of ``fill``."""
-    return units(folder)
-
-
 def forget() -> None:
     """Makes the next tables read the results again."""
     stored.cache_clear()
-    stored_units.cache_clear()
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.comparison import Comparison, Pair, compare
-from lab.evidence.formats import points, stored, stored_units
+from lab.comparison import Pair, Pairing, compare, pairing
+from lab.evidence.formats import points, stored
 from lab.tables import markdown
-from lab.variance import interval
 
 #: The controls of the hypothesis: permuted labels first, because the difference to these is the headline.
 CONTROLS = ("permuted within=popularity,age,size", "without")
@@ -17,21 +16,21 @@ CONTROLS = ("permuted within=popularity,age,size", "without")
 WORST = 8
 
 
-def gains_of_labels(folder: Path) -> list[Comparison]:
-    """The learner with the labels of the trace compared with the learner under each control."""
-    results, by_unit = stored(folder), stored_units(folder)
+def pairs_of_labels(folder: Path) -> list[Pairing]:
+    """The learner with the labels of the trace, paired with the learner under each control."""
+    results = stored(folder)
     learned = results[results["label"] == "learned"]
     arms = {name: learned[learned["label_control"] == name] for name in ("given", *CONTROLS)}
-    return [compare(arms["given"], arms[name], by_unit, compared=["label_control"]) for name in CONTROLS]
+    return [pairing(arms["given"], arms[name], compared=["label_control"]) for name in CONTROLS]
 
 
 def gains(folder: Path) -> str:
     """The gain of the labels over permuted labels and over one category for all objects, by row."""
-    permuted, without = gains_of_labels(folder)
+    permuted, without = compare(pairs_of_labels(folder))
     rows = []
-    for pair, p_value in zip(permuted.pairs, permuted.adjusted):
-        (other,) = without.of(trace=pair.trace, mode=pair.mode, capacity=pair.capacity).pairs
-        probability = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    for pair in permuted.pairs:
+        (other,) = without.of(trace=pair.trace, mode=pair.mode, capacity=pair.capacity)
+        probability = "< 0.001" if pair.adjusted < 0.001 else f"{pair.adjusted:.3f}"
         row = [pair.trace, pair.mode.replace("_", " "), pair.capacity, points(pair.interval), probability]
         rows.append([*row, points(other.interval)])
     header = ["trace", "caches", "capacity", "over permuted labels, points", "p (Holm)", "over one category, points"]
@@ -40,17 +39,20 @@ def gains(folder: Path) -> str:
 
 def categories(folder: Path) -> str:
     """The mean gain of the labels over the capacities of each trace and mode, and the rows that are significant."""
-    comparisons = gains_of_labels(folder)
+    pairings = pairs_of_labels(folder)
+    traces = dict.fromkeys(sides.trace for sides in pairings[0].sides)
+    places = [(trace, mode) for trace in traces for mode in dict.fromkeys(s.mode for s in pairings[0].of(trace=trace).sides)]
+    parts = [each.of(trace=trace, mode=mode) for trace, mode in places for each in pairings]
+    found = compare([*pairings, *parts])
+    whole, means = found[: len(pairings)], iter(found[len(pairings) :])
     rows = []
-    for trace in comparisons[0].traces:
-        for mode in dict.fromkeys(pair.mode for pair in comparisons[0].of(trace=trace).pairs):
-            row = [trace, mode.replace("_", " ")]
-            for found in comparisons:
-                chosen = found.of(trace=trace, mode=mode)
-                adjusted = zip(found.pairs, found.adjusted)
-                significant = [pair for pair, p in adjusted if p < 0.05 and (pair.trace, pair.mode) == (trace, mode)]
-                row += [points(chosen.over_cells()), f"{_balance(significant)} of {len(chosen.pairs)}"]
-            rows.append(row)
+    for trace, mode in places:
+        row = [trace, mode.replace("_", " ")]
+        for each in whole:
+            pairs = each.of(trace=trace, mode=mode)
+            significant = [pair for pair in pairs if pair.adjusted < 0.05]
+            row += [points(next(means).these), f"{_balance(significant)} of {len(pairs)}"]
+        rows.append(row)
     header = ["trace", "caches"]
     for name in ("permuted labels", "one category"):
         header += [f"over {name}, points", "significant"]
@@ -62,19 +64,19 @@ def costs(folder: Path) -> str:
 
     The intervals hold for all cells and both controls together (Bonferroni).
     """
-    comparisons = gains_of_labels(folder)
-    level = 1 - 0.05 / sum(len(found.pairs) for found in comparisons)
-    named = list(zip(comparisons, ("permuted labels", "one category")))
+    pairings = pairs_of_labels(folder)
+    (found,) = compare([Pairing([sides for each in pairings for sides in each.sides])])
+    names = [name for each, name in zip(pairings, ("permuted labels", "one category")) for _ in each.sides]
+    named = list(zip(found.pairs, names))
     cells = []
-    for pair in comparisons[0].pairs:
-        place = {"trace": pair.trace, "mode": pair.mode, "capacity": pair.capacity}
-        arms = [(arm, name) for found, name in named for arm in found.of(**place).pairs]
+    for pair in found.pairs[: len(pairings[0].sides)]:
+        place = (pair.trace, pair.mode, pair.capacity)
+        arms = [arm for arm in named if (arm[0].trace, arm[0].mode, arm[0].capacity) == place]
         cells.append(min(arms, key=lambda arm: arm[0].difference))
     cells.sort(key=lambda cell: (cell[0].difference, cell[0].trace))
     rows = []
     for pair, name in cells[:WORST]:
-        found = points(interval(pair.difference, pair.parts, level))
-        rows.append([pair.trace, pair.mode.replace("_", " "), pair.capacity, name, found])
+        rows.append([pair.trace, pair.mode.replace("_", " "), pair.capacity, name, points(pair.family)])
     return markdown(["trace", "caches", "capacity", "better control", "gain, points"], rows)
 
 

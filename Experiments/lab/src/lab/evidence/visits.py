@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import Comparison, compare
-from lab.evidence.formats import points, signed, stored, stored_units
+from lab.comparison import Comparison, compare, pairing
+from lab.evidence.formats import PREFETCHING, points, signed, stored
 from lab.evidence.labels import CONTROLS
 from lab.tables import markdown
 
@@ -16,8 +16,6 @@ SECOND = 1_000_000
 BUDGET = "2/request"
 PRICE = "0.01"
 SHUFFLED = "_shuffled"
-#: What two sides with different prefetching may differ in.
-PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
 #: The capacities without prefetching to compare with, besides that of the suite.
 CAPACITIES = ("60", "70", "80", "100", "140")
 
@@ -63,7 +61,8 @@ def gained(folder: Path) -> Comparison:
     """visit-planner compared with no prefetching, in caches of 60."""
     cells = _cells(folder)
     cells = cells[(cells["capacity"] == "60") & ~cells["trace"].str.endswith(SHUFFLED)]
-    return compare(arm(cells, "visit-planner"), arm(cells, None), stored_units(folder), compared=PREFETCHING)
+    (found,) = compare([pairing(arm(cells, "visit-planner"), arm(cells, None), compared=PREFETCHING)])
+    return found
 
 
 def between_visits(folder: Path) -> str:
@@ -130,18 +129,18 @@ def frontier(folder: Path) -> str:
 
 def labels(folder: Path) -> str:
     """What categories add to visit-planner: over permuted labels and over none."""
-    results, by_unit = stored(folder), stored_units(folder)
+    results = stored(folder)
     cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60")]
     cells = arm(cells[~cells["trace"].str.endswith(SHUFFLED)], "visit-planner")
     given = cells[cells["label_control"] == "given"]
-    found = [
-        compare(given, cells[cells["label_control"] == name], by_unit, compared=["label_control"])
+    found = compare(
+        pairing(given, cells[cells["label_control"] == name], compared=["label_control"])
         for name in (CONTROLS[0], "permuted uniform", CONTROLS[1])
-    ]
+    )
     rows = []
-    for pair, p_value in zip(found[0].pairs, found[0].adjusted):
-        others = [one.of(trace=pair.trace).pairs[0] for one in found[1:]]
-        probability = "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    for pair in found[0].pairs:
+        others = [one.of(trace=pair.trace)[0] for one in found[1:]]
+        probability = "< 0.001" if pair.adjusted < 0.001 else f"{pair.adjusted:.3f}"
         rows.append([pair.trace, points(pair.interval), probability, *(points(other.interval) for other in others)])
     header = ["trace", "over permuted within popularity, age and size, points", "p (Holm)"]
     return markdown([*header, "over permuted uniformly, points", "over none, points"], rows)

@@ -13,7 +13,7 @@ SETTING_KEY = ["trace", "fingerprint", "mode", "warmup", "result_version", "user
 #: The columns that the sections use; groups of a frame with fewer columns are made faster.
 _COLUMNS = [
     "hash", "trace", "fingerprint", "mode", "policy", "run", "labels", "seed", "capacity", "capacity_size", "size_unit", "tiers",
-    "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "warmup", "users_part",
+    "folder", "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "warmup", "users_part",
     "result_version", "trace_requests", "requests", "hits", "size", "hit_size", "prefetched", "prefetches_used",
     "prefetches_late", "object_hit_ratio", "byte_hit_ratio", "requests_per_second",
 ]  # fmt: skip

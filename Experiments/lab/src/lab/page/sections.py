@@ -12,9 +12,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lab.cells import Cell
+from lab.comparison import Arms, all_differences
 from lab.page.arms import SETTING_KEY, latency_name, setting_names, styles
-from lab.comparison import Measure
-from lab.statistics import differences
 
 Row = dict[str, Any]
 Vector = npt.NDArray[np.float64]
@@ -55,14 +54,14 @@ def _folded(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def groups(
-    frame: pd.DataFrame, by_unit: pd.DataFrame, cells: Mapping[str, Cell], baseline: str, places: Mapping[Any, int]
+    frame: pd.DataFrame, cells: Mapping[str, Cell], baseline: str, places: Mapping[Any, int]
 ) -> tuple[dict[str, list[Any]], list[Row]]:
     """Returns one row per setting, place and arm, as columns, and the arms with their styles.
 
     A row has the mean and the range over runs, the paired difference to the baseline with its 95 % interval, each for
     requests and (where sizes vary) bytes, and the time series.
     """
-    paired = {measure: _paired(frame, by_unit, baseline, measure) for measure in ("object", "byte")}
+    paired = _paired(frame, baseline)
     grouped = [(key, group) for key, group in frame.groupby(_GROUP, dropna=False, sort=False)]
     arms = sorted({str(group["run"].iloc[0]) for _, group in grouped}, key=_rank)
     number = {name: place for place, name in enumerate(arms)}
@@ -93,17 +92,15 @@ def _rank(name: str) -> tuple[int, str]:
     return (order.index(name) if name in order else len(order), name)
 
 
-def _paired(
-    frame: pd.DataFrame, by_unit: pd.DataFrame, baseline: str, measure: Measure
-) -> dict[tuple[Any, ...], list[float | None]]:
-    """Returns difference, low and high in points, by the columns of ``_PAIRED``."""
-    shown = frame if measure == "object" else frame[frame["size_unit"] == "bytes"]
-    if baseline not in set(shown["run"]):
-        return {}
-    found = differences(shown, _units_of(shown, by_unit), baseline, measure=measure)
-    rows = {}
-    for _, row in found.iterrows():
-        rows[_hashable(row[name] for name in _PAIRED)] = [_percent(row[name]) for name in ("difference", "low", "high")]
+def _paired(frame: pd.DataFrame, baseline: str) -> dict[str, dict[tuple[Any, ...], list[float | None]]]:
+    """Returns difference, low and high in points, by measure and the columns of ``_PAIRED``."""
+    arms = [Arms(frame, baseline), Arms(frame[frame["size_unit"] == "bytes"], baseline, measure="byte")]
+    arms = [each for each in arms if baseline in set(each.results["run"])]
+    rows: dict[str, dict[tuple[Any, ...], list[float | None]]] = {"object": {}, "byte": {}}
+    for each, found in zip(arms, all_differences(arms)):
+        for _, row in found.iterrows():
+            key = _hashable(row[name] for name in _PAIRED)
+            rows[each.measure][key] = [_percent(row[name]) for name in ("difference", "low", "high")]
     return rows
 
 
@@ -165,9 +162,9 @@ def half_width(parts: Sequence[tuple[float, float]]) -> float:
     return float(stdtrit(degrees, 0.975)) * math.sqrt(total)
 
 
-def gains(frame: pd.DataFrame, by_unit: pd.DataFrame, places: Mapping[Any, int]) -> list[Row]:
+def gains(frame: pd.DataFrame, places: Mapping[Any, int]) -> list[Row]:
     """Returns the gain of the labels of the trace over each control, by policy, setting and place."""
-    rows: list[Row] = []
+    compared: dict[tuple[str, str], Arms] = {}
     plain = frame[frame["fetcher"].isna()]
     for policy, cells in plain.groupby("policy_run", sort=True):
         for control in sorted(set(cells["control"]) - {"given"}, key=lambda name: (name != "without", name)):
@@ -175,23 +172,20 @@ def gains(frame: pd.DataFrame, by_unit: pd.DataFrame, places: Mapping[Any, int])
             if "given" not in set(arms["control"]):
                 continue
             arms["run"] = arms["control"]
-            found = differences(arms, _units_of(arms, by_unit), control, candidates=["given"])
-            setting = _settings_of(arms, places)
-            for _, row in found.iterrows():
-                place, size, number = setting[_hashable(row[name] for name in _PAIRED[:-1])]
-                rows.append(
-                    {
-                        "policy": policy, "control": control, "setting": number, "place": place, "size": size,
-                        "trace": row["trace"], "mode": row["mode"], "runs": int(row["runs"]),
-                        **_interval(row),
-                    }
-                )  # fmt: skip
+            compared[str(policy), control] = Arms(arms, control, ["given"])
+    rows: list[Row] = []
+    for ((policy, control), arm), found in zip(compared.items(), all_differences(list(compared.values()))):
+        setting = _settings_of(arm.results, places)
+        for _, row in found.iterrows():
+            place, size, number = setting[_hashable(row[name] for name in _PAIRED[:-1])]
+            rows.append(
+                {
+                    "policy": policy, "control": control, "setting": number, "place": place, "size": size,
+                    "trace": row["trace"], "mode": row["mode"], "runs": int(row["runs"]),
+                    **_interval(row),
+                }
+            )  # fmt: skip
     return sorted(rows, key=lambda row: (row["policy"], row["trace"].lower(), row["size"] or 0, row["control"]))
-
-
-def _units_of(frame: pd.DataFrame, by_unit: pd.DataFrame) -> pd.DataFrame:
-    """Returns the counts by unit of some cells; ``differences`` groups all that it is given."""
-    return by_unit[by_unit["hash"].isin(frame["hash"])]
 
 
 def _settings_of(frame: pd.DataFrame, places: Mapping[Any, int]) -> dict[tuple[Any, ...], tuple[str, int | None, int]]:
@@ -204,16 +198,18 @@ def _settings_of(frame: pd.DataFrame, places: Mapping[Any, int]) -> dict[tuple[A
     }  # fmt: skip
 
 
-def prefetching(frame: pd.DataFrame, by_unit: pd.DataFrame, places: Mapping[Any, int]) -> list[Row]:
+def prefetching(frame: pd.DataFrame, places: Mapping[Any, int]) -> list[Row]:
     """Returns precision, coverage, traffic and gain of each prefetch policy over the same run without prefetching."""
-    rows: list[Row] = []
+    compared: dict[str, Arms] = {}
     given = frame[frame["control"] == "given"]
     for policy, cells in given.groupby("policy_run", sort=True):
         without = cells[cells["fetcher"].isna()]
-        if without.empty or cells["fetcher"].notna().sum() == 0:
-            continue
-        found = differences(cells, _units_of(cells, by_unit), str(without["run"].iloc[0]))
-        setting = _settings_of(cells, places)
+        if not without.empty and cells["fetcher"].notna().any():
+            compared[str(policy)] = Arms(cells, str(without["run"].iloc[0]))
+    rows: list[Row] = []
+    for (policy, arm), found in zip(compared.items(), all_differences(list(compared.values()))):
+        cells, setting = arm.results, _settings_of(arm.results, places)
+        without = cells[cells["fetcher"].isna()]
         keys = [name for name in _PAIRED if name != "run"]
         base = {_hashable(key): group for key, group in without.groupby(keys, dropna=False, sort=False)}
         arms = {

@@ -14,14 +14,14 @@ from typing import Any
 import pandas as pd
 
 from lab.cells import Folders
+from lab.comparison import Measure
 from lab.errors import ResultsError, UsageError
-from lab.frames import frame, unit_frame
+from lab.frames import frame
 from lab.page import sections
 from lab.page.arms import with_arms
 from lab.page.calibration import read_runs
 from lab.page.columns import cell_columns
 from lab.page.reading import Stored, read
-from lab.comparison import Measure
 from lab.tables import write_text_beside
 
 #: The scripts of the page in the order in which they run.
@@ -85,10 +85,9 @@ def _data(stored: Stored, results: pd.DataFrame, baseline: str | None, measure: 
     reference = baseline or ("lru" if "lru" in labels else labels[0])
     if reference not in labels:
         raise UsageError(f"no cell has the run '{reference}'; runs in these results: {', '.join(labels)}.")
-    by_unit = unit_frame(stored.cells)[["hash", "kind", "requests", "hits", "size", "hit_size"]]
     cells = {cell.hash: cell for cell in stored.cells}
     rows, places = sections.settings(arms)
-    columns, drawn = sections.groups(arms, by_unit, cells, reference, places)
+    columns, drawn = sections.groups(arms, cells, reference, places)
     return {
         "baseline": reference,
         "measure": measure,
@@ -96,8 +95,8 @@ def _data(stored: Stored, results: pd.DataFrame, baseline: str | None, measure: 
         "settings": rows,
         "arms": drawn,
         "groups": columns,
-        "gains": sections.gains(arms, by_unit, places),
-        "prefetch": sections.prefetching(arms, by_unit, places),
+        "gains": sections.gains(arms, places),
+        "prefetch": sections.prefetching(arms, places),
         "worst": sections.worst_cases(arms, stored.suites),
         "costs": sections.costs(arms, stored.suites, reference),
         "provenance": _provenance(stored, results),

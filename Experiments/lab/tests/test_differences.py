@@ -1,50 +1,17 @@
-"""Paired differences and their intervals, against brute force and hand-worked examples."""
+"""Frames of paired differences, against Student's t and figures worked out by hand."""
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import make_cell, write_cell
 from scipy.stats import ttest_1samp
 
 import lab
-from lab.variance import variance_of
 
-
-def test_variance_over_users_is_the_jackknife_worked_out_in_fractions() -> None:
-    weights, series = [6, 4, 2, 9], [3, -1, 1, 2]
-    without = [Fraction(sum(series) - series[left], sum(weights) - weights[left]) for left in range(len(weights))]
-    # About the estimate from all units, as the command does it.
-    whole = Fraction(sum(series), sum(weights))
-    expected = Fraction(3, 4) * sum(((value - whole) ** 2 for value in without), Fraction())
-    squares, fourth = sum(w**2 for w in weights), sum(w**4 for w in weights)
-    variance, degrees = variance_of(np.array(series, float), np.array(weights, float), "users")
-    assert variance == pytest.approx(float(expected), rel=1e-12)
-    assert degrees == pytest.approx(squares * squares / fourth - 1, rel=1e-12)
-
-
-def test_variance_over_time_blocks_is_the_sum_of_written_out_cosines() -> None:
-    weights, series = [10.0] * 6, [3.0, 1.0, 4.0, 1.0, 5.0, 9.0]
-    ratio = sum(series) / 60
-    total = 0.0
-    for order in range(1, 6):
-        wave = sum((series[j] - 10 * ratio) * math.cos(math.pi * order * (2 * j + 1) / 12) for j in range(6))
-        total += wave * wave
-    variance, degrees = variance_of(np.array(series), np.array(weights), "time_blocks")
-    assert variance == pytest.approx(2 / 5 * total / 3600, rel=1e-12)
-    assert degrees == 5
-
-
-def test_nothing_varies_or_nothing_is_known_without_units() -> None:
-    assert variance_of(np.array([1.0]), np.array([2.0]), "users") == (0.0, 1.0)
-    assert variance_of(np.array([1.0, 0.0]), np.array([2.0, 0.0]), "users") == (0.0, 1.0)
-    assert variance_of(np.array([1.0, 1.0]), np.array([2.0, 2.0]), "users")[0] == pytest.approx(0)
+pytestmark = pytest.mark.usefixtures("replay")
 
 
 def two_policies(folder: Path, hits: list[int], other: list[int], seeds: int = 1) -> None:
@@ -67,7 +34,7 @@ def two_policies(folder: Path, hits: list[int], other: list[int], seeds: int = 1
 def test_interval_with_equal_users_is_that_of_students_t(tmp_path: Path) -> None:
     hits, other = [5, 7, 3, 9, 6], [4, 4, 4, 5, 6]
     two_policies(tmp_path, hits, other)
-    (row,) = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").to_dict("records")
+    (row,) = lab.differences(lab.load(tmp_path), "lru").to_dict("records")
     expected = ttest_1samp([(a - b) / 10 for a, b in zip(hits, other)], 0).confidence_interval(0.95)
     assert row["difference"] == pytest.approx(0.14)
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
@@ -76,10 +43,10 @@ def test_interval_with_equal_users_is_that_of_students_t(tmp_path: Path) -> None
 
 def test_seeds_are_averaged_and_their_spread_is_added(tmp_path: Path) -> None:
     two_policies(tmp_path, [5, 7, 3, 8, 6], [4, 4, 4, 5, 6], seeds=2)
-    (row,) = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").to_dict("records")
+    (row,) = lab.differences(lab.load(tmp_path), "lru").to_dict("records")
     one = tmp_path / "one"
     two_policies(one, [5, 7, 3, 8, 6], [4, 4, 4, 5, 6])
-    (single,) = lab.differences(lab.load(one), lab.units(one), "lru").to_dict("records")
+    (single,) = lab.differences(lab.load(one), "lru").to_dict("records")
     # Seed 2 has one hit more in each unit: the ratio rises by 0.1, the variance over units stays.
     assert row["difference"] == pytest.approx(single["difference"] + 0.05)
     assert row["standard_error"] ** 2 == pytest.approx(single["standard_error"] ** 2 + 0.1**2 / 2 / 2)
@@ -96,32 +63,32 @@ def test_byte_measure_uses_sizes(tmp_path: Path) -> None:
                 units={"kind": "users", "requests": [2, 2], "hits": [1, 1], "sizes": [50, 50], "hit_sizes": hit_sizes},
             ),
         )  # fmt: skip
-    results, by_unit = lab.load(tmp_path), lab.units(tmp_path)
-    assert lab.differences(results, by_unit, "lru", measure="byte")["difference"].tolist() == [pytest.approx(0.4)]
-    assert lab.differences(results, by_unit, "lru")["difference"].tolist() == [0.0]
+    results = lab.load(tmp_path)
+    assert lab.differences(results, "lru", measure="byte")["difference"].tolist() == [pytest.approx(0.4)]
+    assert lab.differences(results, "lru")["difference"].tolist() == [0.0]
 
 
 def test_cells_with_other_settings_are_not_paired(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell())
     write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", identity__warmup="0"))
-    assert lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").empty
+    assert lab.differences(lab.load(tmp_path), "lru").empty
 
 
 def test_cells_that_count_different_requests_are_an_error(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell())
     other = {"kind": "users", "requests": [5, 5, 2], "hits": [4, 1, 1]}
     write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", units=other))
-    with pytest.raises(lab.LabError, match="count different requests by unit"):
-        lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru")
+    with pytest.raises(lab.ReplayError, match="count their requests by different units"):
+        lab.differences(lab.load(tmp_path), "lru")
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell())
-    results, by_unit = lab.load(tmp_path), lab.units(tmp_path)
+    results = lab.load(tmp_path)
     with pytest.raises(lab.UsageError, match="no cell has the run 'lfu'; runs in these results: lru"):
-        lab.differences(results, by_unit, "lfu")
+        lab.differences(results, "lfu")
     with pytest.raises(lab.UsageError, match="confidence"):
-        lab.differences(results, by_unit, "lru", confidence=95)
+        lab.differences(results, "lru", confidence=95)
 
 
 def test_runs_that_differ_in_models_are_not_averaged_as_seeds(tmp_path: Path) -> None:
@@ -136,30 +103,15 @@ def test_runs_that_differ_in_models_are_not_averaged_as_seeds(tmp_path: Path) ->
                 units={"kind": "users", "requests": [6, 4, 2], "hits": hits},
             ),
         )  # fmt: skip
-    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru").set_index("run")
+    found = lab.differences(lab.load(tmp_path), "lru").set_index("run")
     assert found["difference"].to_dict() == {
         "learned, models own": pytest.approx((4 - 6) / 12), "learned, models shared": pytest.approx((9 - 6) / 12),
     }  # fmt: skip
     assert found["runs"].tolist() == [1, 1]
 
 
-def test_intervals_over_users_are_those_of_the_command(
-    replay: str, reference: dict[str, bytes], tmp_path: Path
-) -> None:
-    (tmp_path / "cells").mkdir()
-    for name, content in reference.items():
-        (tmp_path / "cells" / name).write_bytes(content)
-    command = [replay, "compare", "sieve", "lru", "--results", str(tmp_path), "--format", "json"]
-    cells = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["cells"]
-    found = lab.differences(lab.load(tmp_path), lab.units(tmp_path), "lru", candidates=["sieve"])
-    rows = found.set_index(["fingerprint", "capacity"])
-    assert len(cells) == len(found) == 5
-    compared = 0
-    for cell in cells:
-        row = rows.loc[(cell["fingerprint"], cell["a"]["capacity"])]
-        assert row["difference"] == pytest.approx(cell["difference"], abs=1e-12)
-        interval = (cell["interval"]["low"], cell["interval"]["high"])
-        if cell["units"]["kind"] == "users":
-            compared += 1
-        assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-10)
-    assert compared > 0
+def test_a_single_user_has_a_difference_without_an_interval(tmp_path: Path) -> None:
+    two_policies(tmp_path, [7], [4])
+    (row,) = lab.differences(lab.load(tmp_path), "lru").to_dict("records")
+    assert row["difference"] == pytest.approx(0.3)
+    assert all(math.isnan(row[name]) for name in ("low", "high", "standard_error", "degrees"))
