@@ -12,6 +12,9 @@ extension AccessLog {
     }
 
     /// What a log holds at most; the oldest accesses go first. A bound that is `nil` does not hold.
+    ///
+    /// A process that is killed while it removes old accesses leaves no gap, and every name that is needed. See
+    /// `ProcessTests.killDuringTrimmingLeavesNoHole()`.
     public struct Bounds: Sendable, Equatable {
         /// Accesses.
         public var rows: Int?
@@ -40,6 +43,8 @@ extension AccessLog {
         /// What the log holds at most.
         public var bounds = Bounds()
         /// How long an access may wait until it is in the file, when the disk keeps up. Writing begins after half of it.
+        ///
+        /// See `RecordingTests.accessesAreWrittenAfterHalfTheFlushInterval()`.
         public var flushInterval = Duration.seconds(1)
         /// The accesses written in one transaction, and the number that starts one before the interval is over.
         public var batch = 4_096

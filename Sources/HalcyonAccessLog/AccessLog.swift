@@ -10,13 +10,26 @@ import Dispatch
 /// try await log.flush()
 /// ```
 ///
-/// Recording takes a lock and appends to a buffer; a queue of the log's own writes the buffer in batches, half a flush interval
-/// after the first access in it or as soon as a batch is full. What was recorded more than one flush interval before the
-/// process is killed is in the file.
+/// Recording takes a lock and appends to a buffer; a queue of the log's own writes the buffer in batches, half a flush
+/// interval after the first access in it or as soon as a batch is full. What was recorded more than one flush interval
+/// before the process is killed is in the file. See `ProcessTests.killAtRandomPointsKeepsWrittenAccesses()`.
 ///
-/// Nothing that happens to the file reaches who records. While it cannot be written accesses wait, up to a limit; what
-/// is lost is counted in ``statistics`` and reported to ``Configuration/onEvent``. A damaged file is set aside beside the
-/// log, as `NAME.damaged`, and a new one begun; a file of another program or of a later release is left alone.
+/// An error of the file never reaches the caller that records:
+///
+/// - While the file cannot be written, accesses wait, up to a limit. Lost accesses are counted in ``statistics`` and
+///   reported to ``Configuration/onEvent``. See `DiskTests.accessesWaitOnAFullDiskAndAreWrittenLater()`,
+///   `DiskTests.readOnlyLogIsReadAndLaterWritten()` and
+///   `FileFaultTests.accessesOfALockedFileWaitAndAreWrittenLater()`.
+/// - If the disk is full from the start, recording continues. See
+///   `DiskTests.recordingContinuesOnADiskFullFromTheStart()` and
+///   `FileFaultTests.pageLimitLosesAccessesAtTheWaitingLimit()`.
+/// - A damaged file is renamed to `NAME.damaged`, and a new one is created. Accesses that wait are kept. See
+///   `FileFaultTests.damagedFileIsSetAsideAndNothingWaitingIsLost()`, `FileFaultTests.truncatedFileIsSetAside()` and
+///   `FileFaultTests.pagesOverwrittenBeforeOpeningAreSetAside()`.
+/// - If the file or its folder is deleted, a new file is created. See
+///   `FileFaultTests.vanishedFileOrFolderIsReplacedAndReported()` and
+///   `FileFaultTests.directoryInPlaceOfTheFileIsAnError()`.
+/// - A file of another program or of a later release is not changed.
 ///
 /// Several processes may record to one file. It is read by `AccessLogReader`, by `replay`, and by whatever reads SQLite: see
 /// <doc:Schema>.

@@ -7,6 +7,8 @@ import HalcyonImages
 /// ```swift
 /// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)
 /// ```
+///
+/// See `EncodingTests.losslessFormatsKeepEveryPixel()` and `EncodingTests.higherQualityHasSmallerError()`.
 public enum ImageEncoder: ImageEncoding, Hashable {
     /// Lossy, without alpha: transparent pixels are blended with `background`. Below a quality of 90, chroma has half the resolution.
     /// - quality: 1 to 100.

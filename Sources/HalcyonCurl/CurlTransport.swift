@@ -16,6 +16,9 @@ import Synchronization
 /// by what their receivers keep, whatever a server sends.
 ///
 /// When the transport is released, its transfers end with `NetworkError.transportClosed`. It has every `TransportCapability`.
+///
+/// A transfer that times out gives its place to the next at once. See `TransportTests.connectionIsReused()`,
+/// `TransportTests.concurrentTransfersShareOneConnection()` and `HostileTests.timedOutTransferFreesItsConnection()`.
 public final class CurlTransport: Transport {
     /// The limits of transfers and connections.
     public struct Configuration: Sendable {

@@ -1,6 +1,8 @@
 import Foundation
 
 /// Where a callback is called.
+///
+/// See `ImageCacheTests.callbackQueuesRunWhereStated()`.
 public enum CallbackQueue: Sendable {
     /// On the main queue, later.
     case mainAsync

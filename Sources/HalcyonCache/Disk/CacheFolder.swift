@@ -1,6 +1,8 @@
 import Foundation
 
 /// A step of an operation on the disk. Tests can end the process at each step, and make the operation fail at each but `measuring`.
+///
+/// A failing step is an error or a miss, and never wrong bytes. See `DiskFaultTests.failingStepIsErrorOrMiss()`.
 package enum DiskStep: String, CaseIterable, Sendable {
     case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring
 }
@@ -11,6 +13,8 @@ package enum DiskStep: String, CaseIterable, Sendable {
 /// parts: files that are being written. A complete part is renamed to its place. A process that is killed therefore
 /// leaves complete files only, and parts, which ``removeParts()`` removes. Nothing is synchronised to the disk: the
 /// state after a power failure depends on the file system.
+///
+/// See `DiskRecoveryTests.killedProcessLeavesWholeValues()`.
 package struct CacheFolder: Sendable {
     let url: URL
     /// Called at each step. If it throws, the step fails.

@@ -14,6 +14,8 @@ import Synchronization
 ///
 /// If the directory cannot be opened, the next operation that needs it tries again, at most every ten seconds. These
 /// attempts do not wait for a lock on the directory.
+///
+/// See `ImageCacheTests.unavailableDiskIsRetried()` and `CacheFaultTests.lookUpOpensUnavailableDisk()`.
 package final class DiskOwner: Sendable {
     package typealias Schedule = DiskSchedule<String>
     typealias Storage = DiskStorage<Data>

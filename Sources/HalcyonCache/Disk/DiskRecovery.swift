@@ -5,6 +5,8 @@ import HalcyonEviction
 ///
 /// The files determine which values exist, their sizes and their expirations. The rows add what a file cannot
 /// contain. It is a pure function, so that tests cover each way in which a process can end without ending one.
+///
+/// See `DiskExpirationTests.fileTimesHoldExpirationAndAccess()` and `DiskRecoveryTests.lostIndexIsRebuiltFromFiles()`.
 enum DiskRecovery {
     /// The entries in the order of their last access, the damaged files, and the differences to the database.
     struct Result: Equatable {

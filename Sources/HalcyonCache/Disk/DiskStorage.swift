@@ -15,7 +15,22 @@ import HalcyonSupport
 /// entry is that of its file on the disk, blocks × 512.
 ///
 /// Only one storage at a time, of all processes, can use a folder. ``close()`` frees the folder before the object is
-/// released. A process that is killed at any instant leaves complete values only.
+/// released.
+///
+/// - A process that is killed at any instant leaves complete values only, and their sizes are right at the next start.
+///   Nothing is synchronised to the disk: the state after a power failure depends on the file system. See
+///   `DiskRecoveryTests.killedProcessLeavesWholeValues()` and `KillTests.killedCacheLeavesWholeValuesAndLog()`.
+/// - A lost or damaged index database is rebuilt from the files, in the order of their last access. See
+///   `DiskRecoveryTests.lostIndexIsRebuiltFromFiles()` and `DamageTests.damagedIndexLosesNoValue()`.
+/// - On a full or read-only disk, the present values are found, with their categories. Stores throw until there is
+///   room. See `FullDiskTests.fullDiskAtStartKeepsValues()` and `FullDiskTests.readOnlyDiskAtStartKeepsValues()`.
+/// - A file that was deleted is a miss. A folder that was deleted is created by the next store. If another process has
+///   created the folder and uses it, stores throw until that process frees it. See
+///   `DiskStorageTests.vanishedFileIsMissAndFolderIsRemade()` and
+///   `DiskStorageTests.folderOfAnotherOwnerIsLeftAlone()`.
+/// - A file or a directory in the place of another is an error for its key, or for stores, until it is removed. See
+///   `DiskFaultTests.directoryInPlaceOfFileAffectsOneKey()`, `DiskFaultTests.fileAtFolderPathIsRefused()` and
+///   `DamageTests.fileInPlaceOfFolderIsAnError()`.
 ///
 /// All methods can be called from any thread. All of them may wait for the disk, except
 /// ``isCached(forKey:forcedExtension:)`` and look-ups of absent keys.
@@ -44,6 +59,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Creates a storage with a policy. The files in its folder are added in the background.
     ///
+    /// A value that is stored meanwhile is kept. See `DiskStorageTests.storeDuringListingIsKept()`.
+    ///
     /// - Parameters:
     ///   - seed: the seed of the policy's random numbers.
     ///   - onRemoval: receives the removed values, named by their files, and the reasons, on the thread that caused
@@ -71,6 +88,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Creates a storage with a named policy of a catalogue: `s3-fifo`, `learned(horizon=2)`.
     ///
+    /// See `DiskStorageTests.policiesByNameDecideVictims()`.
+    ///
     /// - Throws: ``CacheError``, or `PolicyError` if there is no such policy or it does not accept these parameters.
     public convenience init(
         config: Config, policyNamed name: String, in catalogue: PolicyCatalogue = .classical, seed: UInt64 = 1,
@@ -84,6 +103,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     // MARK: - Values
 
     /// Stores a value under a key, and replaces an earlier value. Other values are evicted if there is no room.
+    ///
+    /// On a full disk it throws, and the present values stay. See `DiskExpirationTests.expiredStoreChangesNothing()`
+    /// and `FullDiskTests.fullDiskKeepsValues()`.
     ///
     /// - Parameters:
     ///   - expiration: when the value expires. By default, the rule of its category decides, or else the
@@ -110,6 +132,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// Returns the value of a key; `nil` if there is none or it has expired. The extended expiration is written to
     /// the disk later, in the background.
     ///
+    /// A reader does not wait for that write. See `DiskExpirationTests.readerDoesNotWaitForExtension()` and
+    /// `DiskStorageTests.unreadableBytesAreAnError()`.
+    ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)`` if a file cannot be read or its bytes are not a
     ///   value.
     public func value(
@@ -128,6 +153,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Returns whether there is a value that has not expired. The call does not extend the expiration and is not an
     /// access.
+    ///
+    /// An absent key needs no file system call, unless the folder could not be listed. See
+    /// `DiskStorageTests.absentNameNeedsNoFileSystem()`.
     public func isCached(forKey key: String, forcedExtension: String? = nil) -> Bool {
         files.isCached(forKey: key, forcedExtension: forcedExtension)
     }
@@ -140,6 +168,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     // MARK: - Removing
 
     /// Removes the value of a key.
+    ///
+    /// If the disk is read-only, the value is not found again, and its file is deleted when that is possible. See
+    /// `FullDiskTests.readOnlyDiskHidesRemovedValues()` and `FullDiskTests.readOnlyUnlistedDiskHidesRemovedValues()`.
     public func remove(forKey key: String, forcedExtension: String? = nil) {
         files.remove(forKey: key, forcedExtension: forcedExtension)
     }
@@ -149,6 +180,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// A file whose row in the index database was lost has no categories and is not removed. It gets categories when
     /// it is stored again or loaded with categories. A row is lost if the process was killed within about a second
     /// after the store, or if the database was damaged.
+    ///
+    /// See `DiskRecoveryTests.fileWithoutRowHasNoCategories()` and
+    /// `CategoryRuleTests.categoriesCanBeCountedAndRemoved()`.
     public func remove(category: String) {
         files.change { state, _ in state.entries.remove(category: category, reason: .removed) }
     }
@@ -168,6 +202,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     }
 
     /// Removes expired values, and returns the removals. O(values).
+    ///
+    /// A file that cannot be deleted does not stop the removal. A folder that could not be listed is listed now. See
+    /// `DiskFaultTests.undeletableFileDoesNotStopCleaning()` and `DamageTests.nextCleaningListsUnlistedFolder()`.
     @discardableResult
     public func removeExpiredValues() -> [Removal] {
         files.change { state, now in state.entries.removeExpired(at: now) }
@@ -176,6 +213,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     /// Evicts values until the size limit holds, and returns the removals. O(values).
     ///
     /// The limit holds while the storage runs, unless another program enlarged files. This measures such files again.
+    ///
+    /// See `CleaningTests.cleaningMeasuresGrownFiles()`.
     @discardableResult
     public func removeSizeExceededValues() -> [Removal] {
         files.measure()
@@ -212,6 +251,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// The total size of all files on the disk in bytes (blocks × 512); 0 if the folder was deleted. Waits for the
     /// first listing.
+    ///
+    /// See `DiskOwnerTests.deletedFolderHasSizeZero()`.
     public var totalSize: Int { files.look(0) { $0.entries.used } }
 
     /// The number of values. Waits for the first listing.
@@ -231,6 +272,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
     public var directoryURL: URL { files.folder.url }
 
     /// Writes all pending changes to the disk: access times, extended expirations and the index database.
+    ///
+    /// If the disk is full, all of them are written when there is room again. See
+    /// `FullDiskTests.indexIsWrittenOnceThereIsSpace()`.
     public func flush() {
         files.waitUntilListed()
         files.flush()
@@ -257,6 +301,8 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Reads and changes the configuration atomically. A lower limit takes effect at once. The folder does not
     /// change.
+    ///
+    /// See `DiskStorageTests.configurationChangesAreAtomic()`.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
         let (result, isDue, sweeps) = try files.state.withLock { state throws -> (Result, Bool, Bool) in
             let before = state.config

@@ -8,24 +8,38 @@ public struct DiskStorageConfig: Sendable {
     public let directory: URL?
     /// Computes the folder from ``directory`` and the name, in place of the default rule. It is called once, when the
     /// storage is created, and then released, so that it does not retain its owner.
+    ///
+    /// See `DiskStorageTests.pathBlockIsCalledOnceAndReleased()`.
     public var cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)?
     /// The maximum bytes of all files on the disk; 0 for no limit. The default is ``defaultSizeLimit``. A lower limit
     /// takes effect at once.
+    ///
+    /// See `DiskStorageTests.storeOverLimitEvicts()`.
     public var sizeLimit: Int
     /// The time between two removals of expired values; `.zero` for none. The default is 600 seconds. A change starts
     /// a new interval.
     public var cleanInterval: Duration
     /// The expiration of values that are stored without one. The default is 7 days after the last access.
+    ///
+    /// See `DiskExpirationTests.valuesExpireAWeekAfterAccess()`.
     public var expiration: StorageExpiration
     /// The extension of all files; `nil`, the default, for none.
+    ///
+    /// See `FileNamingTests.validExtensionIsAppended()`.
     public var pathExtension: String?
     /// Whether a file is named by the SHA-256 of its key. If not, it is named by the key itself where possible. A
     /// file of another program whose name could be that of a key, such as `notes.txt`, then counts as a value: it expires and
     /// is deleted. Use a folder that has no such files. The default is `true`.
+    ///
+    /// Whatever the keys, their files are in the folder, and no two keys share one. See
+    /// `FileNamingTests.nameIsHashOrKey()` and `FileNamingTests.everyKeyGetsItsOwnName()`.
     public var usesHashedFileName: Bool
     /// Whether a file gets the extension of its key. The default is `false`.
     public var autoExtAfterHashedFileName: Bool
     /// The rules for categories, by name.
+    ///
+    /// Rules can change while the storage is open, and hold after a restart. See
+    /// `CategoryRuleTests.rulesCanChangeAtRunTime()` and `CategoryRuleTests.categoriesAndRulesSurviveRestart()`.
     public var categoryRules: [String: CategoryRule]
 
     /// The default of ``sizeLimit``: 1 GiB.

@@ -8,6 +8,8 @@ import HalcyonAccessLog
 /// The files are authoritative. The database may lack the changes that were not flushed before the process ended, and
 /// it may be lost; ``DiskRecovery`` merges the two. It is therefore deleted when SQLite finds it damaged. It is not
 /// deleted if the disk is full or read-only.
+///
+/// See `DamageTests.damagedIndexLosesNoValue()` and `DiskFaultTests.unwritableIndexLosesNoValue()`.
 final class IndexDatabase: Sendable {
     /// The row of a file.
     struct Row: Equatable {

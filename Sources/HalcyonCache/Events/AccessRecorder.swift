@@ -3,7 +3,12 @@ import HalcyonAccessLog
 /// A recorder of the accesses to an ``ImageCache``, such as an access log.
 ///
 /// Each access is recorded once: a hit when it is looked up, a miss when its value is stored. A replay of the record
-/// therefore has the accesses that the policies received. A prefetch is not an access; its start and its arrival are events.
+/// therefore has the accesses that the policies received, and the same hits. A prefetch is not an access; its start
+/// and its arrival are events. See `SimulatedEqualsLiveCacheTests.liveTiersDecideAsReplay()`.
+///
+/// Some cases replay approximately. A store of a value that is present already is not looked up first. A value of
+/// size 0 counts 1. The second tier is exact only if the sizes of its files (blocks × 512) are those of the values in
+/// memory.
 ///
 /// If a value is never stored after a miss, the caller that gives up must record the miss
 /// (``ImageCache/recordMiss(forKey:options:)``). A replay treats this miss as loaded, like all requests.

@@ -22,6 +22,8 @@ import Synchronization
 /// A lane does not donate priority. A thread that waits for a lane yields, then sleeps for 20 microseconds at a time
 /// (`halcyon_wait`), so that a holder of a lower priority runs. Readers that wait for a writer wait for its mutex,
 /// which donates priority where the system does.
+///
+/// See `WaitingHitTests.fullLanesPassOnEveryHit()`.
 struct HitLanes: ~Copyable {
     /// The states of a lane.
     private enum Word {

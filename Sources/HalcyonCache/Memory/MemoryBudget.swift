@@ -2,6 +2,8 @@ import Foundation
 
 /// The memory that this process may use: the minimum of the machine's memory and the limits of the process's control
 /// groups.
+///
+/// See `MemoryBudgetTests.budgetIsSmallestLimitAroundProcess()` and `MemoryBudgetTests.budgetReadsVersion1Groups()`.
 public struct MemoryBudget: Sendable {
     /// The size in bytes.
     public let bytes: Int

@@ -27,6 +27,10 @@ import Synchronization
 ///   holds a lane loads the number again.
 /// - Only the thread that holds or has closed a lane accesses its buffer.
 /// - No thread keeps a reference to any of these after it has released the lane.
+///
+/// See `WaitingHitTests.lanesGivePolicyTheSameCalls()`, `WaitingHitTests.hitsOfSeveralLanesKeepOrder()`,
+/// `WaitingHitTests.bufferedHitsPrecedeRemoval()`, `WaitingHitTests.bufferedHitKeepsItsTime()` and
+/// `WaitingHitTests.bufferedHitChangesExpiration()`.
 final class MemoryState: @unchecked Sendable {
     private let writers = Mutex(())
     let lanes: HitLanes

@@ -18,6 +18,9 @@ import HalcyonSupport
 /// are served in parallel; the policy receives them, in order, before any other operation. The storage destroys
 /// values and calls observers only after it has released its lock. A look-up is O(length of the key) plus the cost of
 /// the policy.
+///
+/// See `SimulatedEqualsLiveTests.memoryDecidesAsReplay()`, `WaitingHitTests.everyPolicyDecidesTheSameInLanes()`,
+/// `MemoryStorageTests.everyPolicyKeepsBoundsAndEntries()` and `MemoryStorageTests.valueIsDestroyedOutsideLock()`.
 public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendable {
     @usableFromInline let core: MemoryCore
     /// Whether values are objects. Other values are kept in a ``Box``.
@@ -48,6 +51,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     }
 
     /// Creates an empty storage with a policy of the given type, by default least recently used.
+    ///
+    /// The sizes of the values play no part in that order. See `MemoryStorageTests.recencyDecidesRatherThanCost()`.
     @inline(__always)
     public convenience init<Policy: CataloguedPolicy & ~Copyable>(
         config: Config = Config(), policy: Policy.Type = LRU.self, seed: UInt64 = 1,
@@ -58,6 +63,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     }
 
     /// Creates an empty storage with a named policy of a catalogue: `s3-fifo`, `learned(horizon=2)`.
+    ///
+    /// See `MemoryStorageTests.policyIsLRUByDefault()` and `MemoryStorageTests.unknownAndFuturePoliciesAreRefused()`.
     ///
     /// - Throws: `PolicyError` if there is no such policy or it does not accept these parameters;
     ///   ``CacheError/policyNeedsFuture(_:)`` if only a replay can use the policy.
@@ -78,6 +85,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// A value that is larger than the limit, or that the policy refuses, is not kept. It evicts no value other than
     /// those that the policy chooses. The earlier value of the key is removed in this case, too, because it is
     /// outdated. If the expiration has already passed, the call has no effect.
+    ///
+    /// See `MemoryStorageTests.overwritingReplacesCost()` and `MemoryExpirationTests.expiredStoreChangesNothing()`.
     ///
     /// - Parameters:
     ///   - expiration: when the value expires. By default, the rule of its category decides, or else the
@@ -146,6 +155,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// Returns the value of a key; `nil` if there is none or it has expired.
     ///
+    /// See `MemoryExpirationTests.lookUpExtendsExpirationAsStated()`.
+    ///
     /// - Parameter extendingExpiration: how the access changes the expiration. By default, the value's time to live
     ///   restarts.
     @inlinable
@@ -166,6 +177,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// Returns whether there is a value that has not expired. The call does not extend the expiration and is not an
     /// access.
+    ///
+    /// See `MemoryExpirationTests.isCachedDoesNotExtend()`.
     public func isCached(forKey key: String) -> Bool {
         let now = core.clock.now
         return core.state.withLock { $0.entries.find(key, at: now) != nil }
@@ -228,6 +241,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     }
 
     /// Removes the values that are not to be kept when the app enters the background. O(values).
+    ///
+    /// See `MemoryStorageTests.keptEntriesSurviveEnteringBackground()`.
     public func enterBackground() {
         core.change { state, _ in
             state.reads.voidAll()
@@ -248,6 +263,9 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     // MARK: - What is held
 
     /// The total size of all values, including expired values that were not removed yet.
+    ///
+    /// It is exact also when values are replaced and under concurrent use. See
+    /// `MemoryStorageTests.overwritingReplacesCost()` and `MemoryStorageTests.totalCostIsSumUnderThreads()`.
     public var totalCost: Int { core.state.withLock { $0.entries.used } }
 
     /// The number of values, including expired values that were not removed yet.
@@ -269,6 +287,8 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     }
 
     /// The counts since the storage was created. O(categories).
+    ///
+    /// Every hit and every miss of every thread is counted. See `WaitingHitTests.concurrentHitsAndMissesAreCounted()`.
     public var statistics: StorageStatistics { core.state.withLock { $0.entries.statistics } }
 }
 
@@ -293,6 +313,8 @@ extension MemoryStorage {
     /// Reads and changes the configuration atomically.
     ///
     /// New limits and rules are in effect when this returns. `change` must not use the storage.
+    ///
+    /// See `MemoryStorageTests.configurationChangesAreAtomic()`.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
         let now = core.clock.now
         var removedValues: MemoryCore.RemovedValues?
@@ -315,12 +337,17 @@ extension MemoryStorage {
 public struct MemoryStorageConfig: Sendable, Equatable {
     /// The maximum total size of all values (``CacheCostCalculable/cacheCost``); 0 for no limit. The default is a
     /// quarter of ``MemoryBudget``. A lower limit takes effect at once.
+    ///
+    /// A larger value is refused and evicts nothing. See `MemoryStorageTests.lowerLimitTrimsAtOnce()`.
     public var totalCostLimit: Int
     /// The maximum number of values; 0, the default, for no limit. A lower limit takes effect at once.
     public var countLimit: Int
     /// The expiration of values that are stored without one. The default is 300 s after the last access.
     public var expiration: StorageExpiration
     /// The time between two removals of expired values; `.zero` for none. The default is 120 seconds.
+    ///
+    /// The timer does not retain the storage. See `MemoryExpirationTests.sweepingFollowsInjectedClock()` and
+    /// `MemoryExpirationTests.sweeperDoesNotRetainStorage()`.
     public var cleanInterval: Duration
     /// Whether values are kept when the app enters the background, unless the store states it. The default is
     /// `false`.
@@ -332,6 +359,8 @@ public struct MemoryStorageConfig: Sendable, Equatable {
     ///
     /// By default, the total size is limited to a quarter of the memory that this process may use (``MemoryBudget``),
     /// and the count is unlimited. Values expire 300 s after the last access; expired values are removed every 120 s.
+    ///
+    /// See `MemoryExpirationTests.defaultConfigurationHasDocumentedValues()`.
     public init(
         totalCostLimit: Int = MemoryBudget().bytes / 4, countLimit: Int = 0,
         expiration: StorageExpiration = .seconds(300), cleanInterval: Duration = .seconds(120),
@@ -349,6 +378,8 @@ public struct MemoryStorageConfig: Sendable, Equatable {
 }
 
 /// A type whose values state their size in memory.
+///
+/// See `MemoryStorageTests.anyValueWithCostCanBeStored()`.
 public protocol CacheCostCalculable {
     /// The size in memory in bytes, or in another unit that the storage's limit uses. It must not be negative.
     ///

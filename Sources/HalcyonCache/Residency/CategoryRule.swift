@@ -6,18 +6,29 @@ import HalcyonEviction
 /// makes the category a partition of the storage. A partition has its own cache under the same policy, so that its
 /// entries compete with each other first. If the whole storage is full, entries of the partition with the lowest
 /// priority are evicted. Among partitions of equal priority, it is the one that uses the largest share of its limit.
+///
+/// Quotas, limits and sizes hold under every policy. See `CategoryRuleTests.everyPolicyKeepsQuotas()`.
 public struct CategoryRule: Sendable, Equatable {
     /// The expiration of the category's entries; `nil`, the default, for the storage's expiration.
+    ///
+    /// The expiration that a store states takes precedence. See
+    /// `CategoryRuleTests.categoryExpirationIsOverriddenByStore()`.
     public var expiration: StorageExpiration?
     /// The maximum total size of the category's entries, in the storage's unit; `nil`, the default, for no limit of
     /// its own.
+    ///
+    /// Beyond it, the policy evicts within the category. See `CategoryRuleTests.quotasEvictWithinCategory()`.
     public var costLimit: Int?
     /// The maximum number of the category's entries; `nil`, the default, for no limit of its own.
     public var countLimit: Int?
     /// The priority; 0 by default and without a rule. Entries of lower priorities are evicted first. A new object
     /// never evicts an entry of a higher priority than its own.
+    ///
+    /// See `CategoryRuleTests.lowestPriorityIsEvictedFirst()`.
     public var priority: Int
     /// Whether only objects of the same category can evict the category's entries. The default is `false`.
+    ///
+    /// See `CategoryRuleTests.protectedCategoryIsEvictedOnlyFromWithin()`.
     public var isProtected: Bool
 
     /// Creates a rule. Without arguments it has no effect.

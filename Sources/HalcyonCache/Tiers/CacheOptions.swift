@@ -17,8 +17,12 @@ public struct CacheOptions: Sendable {
     /// The effect of a look-up on the expiration on disk. By default, the time to live restarts.
     public var diskCacheAccessExtendingExpiration = ExpirationExtending.cacheTime
     /// Whether a look-up skips the disk, so that an object that is not in memory is loaded again.
+    ///
+    /// See `ImageCacheTests.memoryOnlyLookUpSkipsDisk()`.
     public var fromMemoryCacheOrRefresh = false
     /// Whether a look-up reads the disk on the caller's thread.
+    ///
+    /// See `ImageCacheTests.synchronousLoadReadsOnCallersThread()`.
     public var loadDiskFileSynchronously = false
     /// Whether a value is kept in memory when the app enters the background; `nil`, the default, for the
     /// configuration.
@@ -47,6 +51,8 @@ extension String {
     ///
     /// An object whose own key ends like `@identifier` has the key of that variant, so that a look-up may return either. Give
     /// such an object another key.
+    ///
+    /// See `ImageCacheTests.variantsAreSeparateEntries()`.
     public func computedKey(with processorIdentifier: String) -> String {
         if processorIdentifier.isEmpty { return self }
         var key = String()

@@ -40,6 +40,8 @@ public struct TransformingSerializer<Value: DataTransformable & Sendable>: Cache
 }
 
 /// A type whose values can be converted to bytes and back, so that a disk storage can store them.
+///
+/// See `DiskStorageTests.anySerializableValueCanBeStored()`.
 public protocol DataTransformable {
     /// Returns the bytes of the value.
     func toData() throws -> Data

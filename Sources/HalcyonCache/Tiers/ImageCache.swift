@@ -20,6 +20,13 @@ import Synchronization
 /// disk on the caller's thread unless it is requested (``CacheOptions/loadDiskFileSynchronously``). For callbacks in
 /// place of `await` see ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and the methods next to
 /// it.
+///
+/// If the disk fails, memory remains in service. Failures are counted and reported, and the disk is used again as soon
+/// as that is possible. See `CacheFaultTests.fullDiskLeavesMemoryWorking()` and
+/// `CacheFaultTests.vanishedFolderLeavesMemoryWorking()`.
+///
+/// Every call ends exactly once, also with an error or a cancellation. Each tier can be used without the other. See
+/// `ImageCacheTests.everyPathResumesOnce()` and `ImageCacheTests.eachLayerWorksAlone()`.
 public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// The memory tier.
     public let memoryStorage: MemoryStorage<Value>
@@ -43,6 +50,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// ``CacheError/diskUnavailable(underlying:)``, and each failure is a ``CacheEvent/failure(_:)``. Operations on
     /// the disk try to open it again, at most every ten seconds. If another cache uses the directory, this waits up
     /// to a second for it to close.
+    ///
+    /// See `ImageCacheTests.unavailableDiskIsRetried()` and `CacheFaultTests.lookUpOpensUnavailableDisk()`.
     ///
     /// - Parameters:
     ///   - memoryPolicy: the policy in memory; by default least recently used.
@@ -95,6 +104,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// The memory tier remains usable. From this call on, look-ups on disk miss, stores on disk fail with
     /// ``CacheError/closed``, and removals and triggers do not change the disk. This returns after all completions have returned, so a
     /// completion must not wait for it. A second call has no effect.
+    ///
+    /// See `DiskOwnerTests.closingFinishesWorkAndFreesDirectory()`.
     public func close() async {
         let ending = subscriptions.withLock { subscriptions in
             defer { subscriptions = [] }
@@ -107,6 +118,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     // MARK: - Storing and looking up
 
     /// Stores a value: in memory before the first suspension, on disk before this returns.
+    ///
+    /// See `ImageCacheTests.storesKeepOrderOnDisk()`.
     ///
     /// - Parameters:
     ///   - original: the bytes that the value was made of. The serializer may store these.
@@ -138,6 +151,9 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Looks a key up in memory, then on disk.
+    ///
+    /// A value that is replaced or removed while it is read from disk does not return to memory. See
+    /// `ImageCacheTests.lookUpTriesMemoryThenDisk()` and `ImageCacheTests.changedValueIsNotPromoted()`.
     ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
     ///   before the value was promoted to memory. After a cancellation, the value is not read, decoded or promoted.
@@ -273,6 +289,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     /// Removes the value of a key: from memory at once, from disk before this returns, or from one tier only.
     ///
+    /// See `ImageCacheTests.removalReachesStatedTiers()`.
+    ///
     /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
     public func remove(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
@@ -286,6 +304,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Removes the value of a key from memory at once, and from disk later.
+    ///
+    /// The completion may be omitted. See `ImageCacheTests.removalsNeedNoCompletion()`.
     public func removeImage(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil, fromMemory: Bool = true,
         fromDisk: Bool = true, callbackQueue: CallbackQueue = .untouch,
@@ -300,6 +320,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ///
     /// A file whose row in the index database was lost has no categories and is not removed; see
     /// ``DiskStorage/remove(category:)``.
+    ///
+    /// See `CategoryRuleTests.categoriesCanBeCountedAndRemoved()`.
     public func remove(category: String) async { await tiers.remove(category: category) }
 
     /// Removes the value of a key and all its variants (``CacheOptions/processorIdentifier``), whoever owns them, from memory and disk.
@@ -342,6 +364,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     /// Removes expired values from disk, then evicts until the limit holds. If this removed files, it sends an event
     /// and posts a notification. O(values).
+    ///
+    /// See `CleaningTests.cleaningReportsExpiredHashes()` and `DiskFaultTests.undeletableFileDoesNotStopCleaning()`.
     ///
     /// - Returns: the names of the removed files.
     @discardableResult
@@ -420,6 +444,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     // MARK: - What is held
 
     /// The counts since the cache was created.
+    ///
+    /// See `StatisticsTests.statisticsCountTiersCategoriesAndRemovals()`.
     public var statistics: CacheStatistics {
         var statistics = hub.statistics
         statistics.add(memoryStorage.tierHits)
@@ -430,6 +456,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Returns a stream of all events from now on. It buffers the newest `count` events that were not read yet.
+    ///
+    /// Each removal has its reason. See `StatisticsTests.eventsStreamRemovalsWithReasons()`.
     public func events(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
         hub.stream(bufferingNewest: count)
     }
@@ -457,6 +485,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Returns the number and the total size of the values of a category, in memory and on disk.
+    ///
+    /// See `CategoryRuleTests.categoriesCanBeCountedAndRemoved()`.
     public func use(category: String) async -> (memory: CategoryUse, disk: CategoryUse) {
         let disk = await tiers.onDisk(.settle) { storage in storage.use(category: category) }
         return (memoryStorage.use(category: category), disk ?? CategoryUse())
@@ -468,11 +498,15 @@ extension ImageCache where Value: DataTransformable {
     ///
     /// This does not throw. If there is no disk, or another cache of that name exists in any process, the cache uses
     /// memory alone. ``ImageCache/diskState`` states the reason.
+    ///
+    /// See `ImageCacheTests.badDirectoryIsRefused()`.
     public convenience init(name: String) {
         self.init(disk: DiskStorageConfig(name: name), serializer: TransformingSerializer())
     }
 
     /// Creates a cache in a given directory with a named policy.
+    ///
+    /// See `ImageCacheTests.badDirectoryIsRefused()`.
     ///
     /// - Parameters:
     ///   - path: computes the folder from the directory and the name; called once.
@@ -525,6 +559,9 @@ extension ImageCache where Value: DataTransformable {
 }
 
 /// The behavior of a throwing initializer of ``ImageCache`` if another cache uses the directory.
+///
+/// See `DiskOwnerTests.secondCacheOfDirectoryThrowsOrUsesMemory()` and
+/// `DiskOwnerTests.memoryOnlyCacheTakesOverFreedDirectory()`.
 public enum DirectoryInUse: Sendable {
     /// The initializer throws ``CacheError/diskUnavailable(underlying:)`` with ``CacheError/directoryInUse(_:)``. The
     /// default.
@@ -545,5 +582,7 @@ extension DiskStorage: ClosableCache {}
 extension Notification.Name {
     /// The notification that a cleaning removed files from disk. The object is the ``ImageCache``; `cleanedHashes` in
     /// the user info contains the names of the files.
+    ///
+    /// See `CleaningTests.notificationCarriesRemovedHashes()`.
     public static let halcyonDidCleanDiskCache = Notification.Name("halcyon.didCleanDiskCache")
 }

@@ -1,6 +1,8 @@
 import Foundation
 
 /// The expiration of a stored value.
+///
+/// See `MemoryExpirationTests.expirationsHaveTheirDeadlines()`.
 public enum StorageExpiration: Sendable, Equatable {
     /// The value never expires.
     case never
@@ -51,6 +53,8 @@ public enum StorageExpiration: Sendable, Equatable {
 }
 
 /// The effect of an access on the expiration of a value.
+///
+/// See `MemoryExpirationTests.lookUpExtendsExpirationAsStated()` and `MemoryExpirationTests.readingDoesNotMoveDate()`.
 public enum ExpirationExtending: Sendable, Equatable {
     /// The expiration does not change.
     case none

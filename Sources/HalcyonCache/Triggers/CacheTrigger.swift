@@ -25,6 +25,9 @@ public enum CacheTriggerEvent: Sendable {
 ///
 /// On Linux there is ``MemoryPressureTrigger``, everywhere ``TerminationTrigger`` and ``ManualTrigger``.
 /// ``CacheTriggers/standard`` has those that a cache uses by default.
+///
+/// A shortage of memory trims or clears the memory tier, and the background cleans the disk. See
+/// `CleaningTests.triggersTrimMemoryAndCleanDisk()`.
 public protocol CacheTrigger: Sendable {
     /// Calls a handler at every event from now on, on any thread, until the subscription ends.
     ///
@@ -46,6 +49,8 @@ public enum CacheTriggers {
 }
 
 /// A handler's subscription to a trigger. It ends when it is cancelled or released.
+///
+/// Those of a cache end with the cache. See `CleaningTests.triggerStopsWithItsCache()`.
 public final class TriggerSubscription: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
@@ -124,6 +129,8 @@ public final class ManualTrigger: CacheTrigger {
     }
 
     /// Reports to all caches that the app enters the background, and returns when their disks are clean.
+    ///
+    /// See `CleaningTests.enterBackgroundCleansTiers()`.
     public func enterBackground() async {
         await withTaskGroup(of: Void.self) { group in
             for handler in handlers.all {

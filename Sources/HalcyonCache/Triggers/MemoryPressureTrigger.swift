@@ -19,6 +19,8 @@ import HalcyonSupport
     /// group and its ancestors. File pages that were not used recently (`inactive_file` in `memory.stat`) do not count as
     /// used, because the kernel frees them before it kills a process. Without this, a process that reads and writes files
     /// would always appear to be short of memory.
+    ///
+    /// See `CleaningTests.pressureSourceFallsBackToUse()` and `CleaningTests.pressureBeginsAtNineTenths()`.
     public final class MemoryPressureTrigger: CacheTrigger {
         /// The source that a trigger watches.
         public enum Source: Sendable, Equatable {

@@ -5,6 +5,8 @@ import Synchronization
 ///
 /// It is for servers and command-line programs without a signal handler. It is the process's handler while a cache
 /// subscribes.
+///
+/// See `CleaningTests.terminationCleansDiskFirst()`.
 public final class TerminationTrigger: CacheTrigger {
     private let handlers = TriggerHandlers()
     private let source = Mutex<(any DispatchSourceSignal)?>(nil)

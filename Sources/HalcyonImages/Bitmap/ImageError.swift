@@ -1,4 +1,6 @@
 /// An error of decoding, processing or encoding.
+///
+/// See `RefusalTests.filesFoundByFuzzingAreRefused()` and `RefusalTests.jpegWithTooManyScansIsRefused()`.
 public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No registered decoder recognises the bytes.
     case unknownFormat

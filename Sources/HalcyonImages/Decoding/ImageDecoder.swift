@@ -12,6 +12,10 @@ import Foundation
 /// The standard registry decodes JPEG with TurboJPEG, PNG and APNG with libpng, WebP with libwebp, and GIF. Pictures are rotated by their
 /// EXIF orientation. Colours are converted to sRGB if the file has a profile (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG
 /// (inverted, as Adobe writes it) are converted to RGB, and 16 bits are rounded to 8.
+///
+/// Whatever the bytes are, the result is a picture of the size in the header, or an error, and never memory that was
+/// not written. See `DecodingTests.decodedPixelsEqualPillows()`, `RefusalTests.randomChangesGivePictureOrError()` and
+/// `RefusalTests.libjpegErrorAfterWarningIsReported()`.
 public struct ImageDecoder: Sendable {
     /// The registry of decoders and, for serializers, of encoders.
     public var codecs: ImageCodecs
@@ -45,6 +49,9 @@ public struct ImageDecoder: Sendable {
     ///
     /// JPEG is decoded at the smallest number of eighths that covers `size`, WebP at the smallest size that covers it, and PNG and GIF at
     /// full size.
+    ///
+    /// See `DecodingTests.decodedSizeCoversWantedSize()`, `DecodingTests.scaledJPEGEqualsPillows()` and
+    /// `DecodingTests.scaledWebPKeepsPlacesAndColors()`.
     ///
     /// - Parameter size: the minimum width and height of the picture as shown. If it is larger than the picture, the full size is decoded.
     /// - Throws: ``ImageError``, or an error of a custom decoder.
@@ -100,6 +107,9 @@ public struct ImageDecodingOptions: Sendable, Hashable {
     ///
     /// It limits the decoded picture and the codec's own buffer for the stored one, each by itself. The buffer has up to 1.5 pixels per
     /// stored pixel for progressive JPEG, and one for lossless WebP. A baseline JPEG decoded at an eighth counts a 64th of its pixels.
+    ///
+    /// It is checked before memory is allocated. See `RefusalTests.pixelLimitIsCheckedBeforeAllocation()` and
+    /// `RefusalTests.pixelLimitIsInclusive()`.
     public var pixelLimit = 100_000_000
     /// The limit of pixels in a file, at any scale of decoding. It bounds time, not memory. By default 2^28; at least ``pixelLimit``.
     public var storedPixelLimit = 1 << 28
@@ -109,6 +119,8 @@ public struct ImageDecodingOptions: Sendable, Hashable {
     ///
     /// ``Bitmap/Provenance/isComplete`` of such a picture is `false`, and it is never cached. Truncated files of other formats are always
     /// rejected.
+    ///
+    /// See `RefusalTests.truncatedFileIsRecognized()` and `RefusalTests.truncatedFileIsRefusedWhenScaled()`.
     public var showsTruncated = false
     /// The treatment of colours in a file with a profile. By default they are converted to sRGB.
     public var colors = Colors.convertedToSRGB

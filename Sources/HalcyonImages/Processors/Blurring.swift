@@ -3,6 +3,8 @@
 ///
 /// The outermost pixels are repeated beyond the edges. Colours are weighed by alpha. In the tests the result is within 2 of 255 of the
 /// exact Gaussian.
+///
+/// See `ProcessorPixelTests.blurredPixelsEqualExpected()`.
 public struct BlurImageProcessor: BitmapProcessor {
     /// The standard deviation in pixels. 0 does not change the picture.
     public let radius: Double

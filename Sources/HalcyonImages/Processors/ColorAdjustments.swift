@@ -10,6 +10,8 @@ import Foundation
 /// 4. exposure: `c * 2^exposure`
 ///
 /// Alpha does not change.
+///
+/// See `ProcessorPixelTests.colorChangesEqualExpected()`.
 public struct ColorControlsImageProcessor: BitmapProcessor {
     /// The value that is added to each channel; by default 0, no change.
     public let brightness: Double

@@ -2,6 +2,8 @@
 ///
 /// The anchor selects the part that is kept: (0, 0) is the top left, (0.5, 0.5) the centre, (1, 1) the bottom right. A side of the size
 /// that is longer than the picture's keeps the picture's side.
+///
+/// See `ProcessorTests.cropIsPartOfPicture()`.
 public struct CroppingImageProcessor: BitmapProcessor {
     /// The size of the cropped picture, in pixels.
     public let size: PixelSize

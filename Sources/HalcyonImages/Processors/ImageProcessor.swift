@@ -26,6 +26,9 @@ public enum ImageProcessItem: Sendable {
 /// ```
 ///
 /// The result depends on the item only. Processors are called on any thread, also concurrently.
+///
+/// Pictures of one pixel are accepted by all built-in processors. See
+/// `ProcessorTests.identifierDiffersWithEveryParameter()` and `ProcessorTests.everyProcessorHandlesOnePixel()`.
 public protocol ImageProcessor: Sendable {
     /// The identifier of the processor and its parameters. Two processors with the same identifier make equal results of equal items.
     /// It is part of the key under which a result is cached. It is empty only for a processor that changes nothing.
@@ -57,6 +60,8 @@ public struct DefaultImageProcessor: BitmapProcessor {
 }
 
 /// A sequence of processors; made by `|>`.
+///
+/// See `ProcessorTests.processorsComposeInOrder()`.
 public struct ProcessorChain: ImageProcessor {
     /// The processors in the order in which they run. Nested chains are flattened.
     public let processors: [any ImageProcessor]

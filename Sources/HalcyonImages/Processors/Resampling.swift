@@ -1,6 +1,8 @@
 import Foundation
 
 /// Resizes a picture, up or down.
+///
+/// See `ProcessorPixelTests.resizedPixelsEqualExpected()` and `ProcessorTests.resizingStretchesFitsOrFills()`.
 public struct ResizingImageProcessor: BitmapProcessor {
     /// The target size, in pixels.
     public let size: PixelSize
@@ -27,6 +29,8 @@ public struct ResizingImageProcessor: BitmapProcessor {
 ///
 /// Proportions are kept, and pictures are never enlarged. A ``ResamplingFilter/bicubic`` filter resamples the decoded picture to the
 /// exact size.
+///
+/// See `ProcessorTests.downsamplingKeepsProportions()`.
 public struct DownsamplingImageProcessor: ImageProcessor {
     /// The size to fit into, in pixels of the picture as it is shown.
     public let size: PixelSize

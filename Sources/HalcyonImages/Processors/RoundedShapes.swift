@@ -1,4 +1,6 @@
 /// Rounds the corners of a picture. The pixels outside the corners become transparent, or show a background.
+///
+/// See `ProcessorPixelTests.shapedPixelsEqualExpected()` and `ProcessorTests.onlyStatedCornersAreRound()`.
 public struct RoundCornerImageProcessor: BitmapProcessor {
     /// The radius of each corner.
     public let radii: CornerRadii

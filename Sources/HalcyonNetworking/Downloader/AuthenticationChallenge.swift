@@ -33,6 +33,8 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 }
 
 /// Provides names and passwords.
+///
+/// See `RedirectTests.challengeGetsCredential()`.
 public protocol AuthenticationChallengeResponder: Sendable {
     /// The name and the password; `nil` fails the load with ``NetworkError/authenticationRefused(url:)``.
     func credential(for challenge: AuthenticationChallenge) async -> Credential?

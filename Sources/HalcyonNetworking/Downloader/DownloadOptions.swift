@@ -4,10 +4,17 @@ import HalcyonSupport
 /// The options of one load by an ``ImageDownloader``.
 public struct DownloadOptions: Sendable {
     /// The priority. A load that joins a transfer raises that of the transfer.
+    ///
+    /// See `DownloaderTests.higherPriorityRaisesTransfer()`.
     public var priority = TransferPriority.normal
     /// Changes the request before it is sent.
+    ///
+    /// See `DownloaderOptionTests.requestModifierChangesOrRefusesRequest()`.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?
     /// Decides whether to retry after a failure; `nil`, the default, does not.
+    ///
+    /// A cancelled load is not retried. See `DownloaderOptionTests.retriesWaitAndStopAsStrategySays()` and
+    /// `DownloaderOptionTests.cancelledLoadIsNotRetried()`.
     public var retryStrategy: (any RetryStrategy)?
     /// Decides which redirects are followed; `nil`, the default, leaves it to the downloader. Loads share a transfer if their handlers
     /// are the same object. A handler that is a value cannot be compared: its load shares no transfer.
@@ -22,6 +29,8 @@ public struct DownloadOptions: Sendable {
     /// Called after each piece of the body with the number of bytes so far.
     public var onProgress: (@Sendable (DownloadProgress) -> Void)?
     /// The URL that is loaded instead in Low Data Mode (``ImageDownloader/Configuration/isNetworkConstrained``).
+    ///
+    /// See `DownloaderOptionTests.lowDataModeLoadsLowDataURL()`.
     public var lowDataURL: URL?
     /// Whether to load in Low Data Mode, if there is no ``lowDataURL``.
     public var allowsConstrainedNetwork = true
@@ -45,6 +54,8 @@ public struct DownloadProgress: Sendable, Hashable {
 
 /// Makes a value of the data of a load. Loads that share a transfer and whose processors have the same identifier and type of value
 /// share its work.
+///
+/// See `DownloaderTests.equalProcessorsRunOncePerTransfer()`.
 public struct DownloadProcessor<Value: Sendable>: Sendable {
     /// The identifier, which distinguishes it from others.
     public let identifier: String
@@ -73,10 +84,14 @@ public struct DownloadResult<Value: Sendable>: Sendable {
     /// The head of the answer: its URL after all redirects, its status and its header fields.
     public var response: ResponseHead
     /// The metrics of the last transfer.
+    ///
+    /// See `TransportTests.metricsReportPhasesAndBytes()`.
     public var metrics: TransferMetrics
     /// The number of redirects.
     public var redirects: Int
     /// The freshness of the data, as the server stated it.
+    ///
+    /// See `RevalidationTests.freshnessFollowsServersCacheControl()`.
     public var freshness: Freshness
     /// Whose response it is, if it is private to a user.
     package var owner = ResponseOwner()

@@ -25,6 +25,9 @@ public final class DownloadTask: Sendable {
 
     /// Ends this load with ``NetworkError/cancelled``; other loads of the same request continue. It calls no completion itself: that
     /// is done on the queue of the load.
+    ///
+    /// The connection of a transfer without any load is closed at once. See
+    /// `DownloaderTests.cancellingLastLoadClosesConnection()` and `HostileTests.cancellingClosesConnection()`.
     public func cancel() {
         let (waiter, onCancel) = state.withLock { state in
             state.isCancelled = true
@@ -75,6 +78,8 @@ extension ImageDownloader {
     ///
     /// With `CallbackQueue.untouch` callbacks are called on threads of the downloader, each load's by itself: one that blocks, or that
     /// waits for another load, delays no other.
+    ///
+    /// The completion follows all progress. See `DownloaderTests.completionAndProgressRunOnCallbackQueue()`.
     ///
     /// - Parameter completionHandler: called once; `nil` ignores the result, as to fill a cache on the way.
     /// - Returns: the handle to cancel the load and to change its priority.

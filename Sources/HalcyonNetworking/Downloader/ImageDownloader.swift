@@ -16,10 +16,14 @@ import Synchronization
 /// its own processor, queue and priority, and is cancelled by itself. The transfer is cancelled with its last load. A failure
 /// reaches all loads and is not remembered. With a ``RetryStrategy`` a load joins again after each failure.
 ///
-/// No cookies are kept: a `Set-Cookie` of an answer, also of a redirect, is not sent with any later request. To send a cookie, set
-/// the header field `Cookie` in ``Configuration/request`` or in a request modifier. Loads with different cookies share no transfer.
+/// No cookies are kept: a `Set-Cookie` of an answer, also of a redirect, is not sent with any later request. To send a
+/// cookie, set the header field `Cookie` in ``Configuration/request`` or in a request modifier. Loads with different
+/// cookies share no transfer. See `RedirectRuleTests.receivedCookiesAreNotSent()`.
 ///
 /// Without `await` there is ``download(_:processor:options:completionHandler:)``.
+///
+/// See `DownloaderTests.concurrentRequestsShareOneGET()`, `DownloaderTests.failureReachesEveryLoadAndIsForgotten()`
+/// and `LoadTests.everyLoadEndsOnceAndLeaksNothing()`.
 public final class ImageDownloader: Sendable {
     /// The parts of a downloader.
     public struct Configuration: Sendable {
@@ -29,17 +33,28 @@ public final class ImageDownloader: Sendable {
         public var redirectHandler: any ImageDownloadRedirectHandler = FollowingRedirectHandler()
         /// Whether a redirect from https to http is followed, unless ``DownloadOptions/allowsInsecureRedirects`` says otherwise; `false`
         /// by default, so that it fails with ``NetworkError/insecureRedirect(_:)``.
+        ///
+        /// See `RedirectRuleTests.redirectToHTTPIsRefusedUnlessAllowed()`.
         public var allowsInsecureRedirects = false
         /// Provides names and passwords.
         public var authenticationResponder: any AuthenticationChallengeResponder = NoCredentials()
         /// Decides which answers are accepted.
+        ///
+        /// See `DownloaderOptionTests.responseCheckDecidesAcceptedResponses()`.
         public var responseCheck: any ImageDownloadResponseCheck = StatusCheck()
         /// Observes transfers, and may cancel them or change their data; `nil` by default.
         public var hooks: (any DownloadHooks)?
         /// The bytes of interrupted transfers that are kept in memory, so that the next load requests only the rest; 0 keeps none.
+        ///
+        /// A body is continued only if its strong tag shows that it is unchanged, so that bytes of two versions are
+        /// never joined. See `ResumeTests.truncatedLoadIsResumed()`, `ResumeTests.cancelledLoadIsResumed()`,
+        /// `ResumeTests.changedOrUntaggedBodyIsLoadedWhole()`, `ResumeTests.bytesOfTwoVersionsAreNeverJoined()` and
+        /// `ResumeTests.wrongRangeIsRequestedWhole()`.
         public var resumableBytes = 16 << 20
         /// How long the short body of a refused answer may take to arrive, so that its connection can be used again; then the transfer
         /// is cancelled. Default: 2 seconds.
+        ///
+        /// See `HookTests.refusedStatusEndsAtHead()`.
         public var refusedBodyTimeout = Duration.seconds(2)
         /// Whether Low Data Mode, or something like it, is on; called before each load.
         public var isNetworkConstrained: @Sendable () -> Bool = { false }
@@ -193,6 +208,9 @@ public enum Revalidation<Value: Sendable>: Sendable {
 
 extension ImageDownloader {
     /// Asks whether something has changed, and loads it if it has.
+    ///
+    /// See `RevalidationTests.notModifiedKeepsBytesAndExtendsExpiration()` and
+    /// `RevalidationTests.modifiedFileIsSentAgain()`.
     ///
     /// - Parameter freshness: the freshness that came with it. Without validators it is loaded again.
     /// - Throws: as ``download(_:processor:options:)``.

@@ -1,6 +1,8 @@
 import Foundation
 
 /// Decides whether a load follows a redirect.
+///
+/// See `RedirectTests.handlerCanRefuseRedirect()` and `RedirectTests.handlerCanReplaceRequest()`.
 public protocol ImageDownloadRedirectHandler: Sendable {
     /// The request to send, which is sent as it is; `nil` keeps the redirecting answer, which is then accepted or refused by its
     /// status.

@@ -46,6 +46,8 @@ public protocol RetryStrategy: Sendable {
 
 /// Retries after a pause, up to a number of times, what another attempt may mend: errors of the network as
 /// ``NetworkError/isWorthRetrying`` says, and all errors that a provider throws itself. A file that cannot be read is not read again.
+///
+/// See `DownloaderOptionTests.retryIntervalIsFixedGrowingOrCustom()` and `RetryTests.loadWaitsForRetryAfter()`.
 public struct DelayRetryStrategy: RetryStrategy {
     /// The pause before a retry.
     public enum Interval: Sendable {

@@ -1,4 +1,6 @@
 /// The directives of `Cache-Control` for a cache of one user (RFC 9111, 5.2.2; RFC 5861; RFC 8246).
+///
+/// See `FreshnessTests.cacheControlIsParsed()`.
 public struct CacheControl: Sendable, Hashable {
     /// How many seconds the answer is fresh.
     public var maxAge: Int64?

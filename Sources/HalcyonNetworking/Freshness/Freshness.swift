@@ -20,6 +20,8 @@ public struct Freshness: Sendable, Hashable, Codable {
 
     /// Creates the freshness that an answer states.
     ///
+    /// See `FreshnessTests.maxAgeOverridesExpires()`.
+    ///
     /// - Parameters:
     ///   - requested: when the request was sent.
     ///   - received: when the answer came.
@@ -42,6 +44,8 @@ public struct Freshness: Sendable, Hashable, Codable {
 
     /// Returns the freshness after a `304 Not Modified`: as that answer states, with fields that it lacks as before. What was private
     /// stays so; the rest is private if a `200 OK` to the same request were.
+    ///
+    /// See `FreshnessTests.notModifiedRenewsLifetime()`.
     public func refreshed(by head: ResponseHead, requested: Int64, received: Int64, heuristic: Double = 0) -> Freshness
     {
         var head = head

@@ -24,6 +24,8 @@ public struct FreshnessPolicy: Sendable, Hashable {
 
     /// Returns what to do with an entry at a time, in seconds since 1970. An entry without a record (`nil`), which may have been lost,
     /// is revalidated.
+    ///
+    /// See `FreshnessTests.policyDecidesUseOrRevalidation()`.
     public func decision(for freshness: Freshness?, at now: Int64) -> FreshnessDecision {
         guard honoursServer else { return .use }
         guard let freshness else { return .revalidate }

@@ -1,4 +1,6 @@
 /// The validators of an answer, by which a server can be asked whether the answer is still current.
+///
+/// See `FreshnessTests.onlyStrongValidatorsAllowRanges()`.
 public struct Validators: Sendable, Hashable, Codable {
     /// The entity tag, with its quotes and, if it is a weak one, `W/` before them.
     public var etag: String?

@@ -11,6 +11,8 @@ import Synchronization
 /// No code of a caller runs in that loop or in the lock. Completions, progress listeners and processors run on their queues, which
 /// the loop only enqueues to (see ``CallbackLane``). A callback may therefore block, cancel loads or wait for another load without
 /// delaying other loads.
+///
+/// See `DownloaderTests.reentrantLoadsDoNotDeadlock()`.
 package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendable {
     package typealias State = MergingState<Key, ProcessorKey>
 

@@ -8,6 +8,9 @@ import Foundation
 /// settings, the proxy and the peer filter. Two users never share a transfer.
 ///
 /// An object, since it is large and passed on with every event.
+///
+/// See `MergingTests.requestsWithDifferentResponsesAreNotMerged()` and
+/// `DownloaderTests.differentHeadersShareNoTransfer()`.
 package final class MergeKey: Hashable, Sendable {
     /// Fields that differ between requests for the same thing, in lower case.
     package static let tracing: Set<String> = ["traceparent", "tracestate", "x-request-id", "x-correlation-id"]

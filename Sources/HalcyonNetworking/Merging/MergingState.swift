@@ -3,13 +3,21 @@
 /// Events go in, actions come out. There are no sockets, threads or locks here, and no loaded data.
 /// A waiter that has joined is answered exactly once: by `deliver`, `fail` or `cancelled`.
 ///
-/// - A waiter joins the transfer of its key, whether that is loading or its result is being processed; otherwise one starts.
-/// - The priority of a transfer is the highest of its waiters.
-/// - Each processor that has waiters runs once for a transfer, when the transfer has succeeded.
-/// - When the last waiter leaves, the transfer is cancelled. A failed transfer is forgotten: a later waiter starts another one.
+/// - A waiter joins the transfer of its key, whether that is loading or its result is being processed; otherwise one
+///   starts. See `MergingTests.waitersOfOneKeyShareOneTransfer()`.
+/// - The priority of a transfer is the highest of its waiters. See
+///   `MergingTests.transferHasHighestPriorityOfWaiters()`.
+/// - Each processor that has waiters runs once for a transfer, when the transfer has succeeded. See
+///   `MergingTests.equalProcessorsRunOncePerTransfer()`.
+/// - When the last waiter leaves, the transfer is cancelled. A failed transfer is forgotten: a later waiter starts
+///   another one. See `MergingTests.lastWaiterToLeaveCancelsTransfer()` and
+///   `MergingTests.failureReachesEveryWaiterAndIsForgotten()`.
 ///
 /// Joining and leaving are O(1) in the waiters and O(p) in the processors of the transfer. An answer is O(n log n) in its waiters,
 /// which are answered in the order of their tokens.
+///
+/// A model checks every sequence of up to seven events. See `MergingModelTests.allShortSequencesFollowModel()` and
+/// `MergingModelTests.randomSequencesFollowModel()`.
 package struct MergingState<Key: Hashable, Processor: Hashable> {
     package typealias Token = UInt64
     package typealias TransferID = UInt64

@@ -1,6 +1,10 @@
 import Foundation
 
 /// The reason why a load from the network failed.
+///
+/// Each fault of a server or a connection has a case of its own, and nothing of such a response is cached. See
+/// `DownloaderOptionTests.badStatusesAndURLsAreErrors()`, `HostileTests.shortBodyIsAnError()`,
+/// `HostileTests.invalidResponseIsAnError()` and `HostileTests.connectionFailuresHaveOwnErrors()`.
 public enum NetworkError: Error, Sendable, Equatable {
     /// A limit of time; see ``TransferTimeouts``.
     public enum Timeout: Sendable, Equatable {

@@ -1,6 +1,8 @@
 /// The queue of a transport: the highest priority first, among equals the first that was inserted, with a limit for each host.
 ///
 /// Inserting and removing take O(log n) comparisons and move at most n small values; finding the next takes O(hosts).
+///
+/// See `TransferQueueTests.urgentThenOldestStartsFirst()`.
 package struct TransferQueue<Element> {
     private struct Entry {
         let id: UInt64

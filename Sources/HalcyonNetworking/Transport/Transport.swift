@@ -27,6 +27,9 @@ public protocol Transfer: Sendable {
     /// Delivers nothing more until ``resume()``; a piece that is being delivered may still arrive.
     ///
     /// A transport with ``TransportCapability/pausing`` also stops reading from the server.
+    ///
+    /// It may be called before there is a connection. See `HostileTests.pausedTransferStopsAndResumes()` and
+    /// `HostileTests.pausingBeforeConnectionIsNoFailure()`.
     func pause()
     /// Continues after ``pause()``.
     func resume()

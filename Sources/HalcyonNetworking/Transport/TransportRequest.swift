@@ -33,6 +33,8 @@ public struct TransportRequest: Sendable, Hashable {
     /// Requests with different values share no transfer, though all else is equal.
     package var mergePartition: String?
     /// The schemes that may be loaded. Default: http and https.
+    ///
+    /// See `TransportTests.onlyHTTPSchemesByDefault()`.
     public var allowedSchemes = Self.webSchemes
     /// The addresses that the transport may connect to. Default: any. See ``PeerFilter`` for servers that load URLs of others.
     public var peerFilter = PeerFilter.any
@@ -42,6 +44,8 @@ public struct TransportRequest: Sendable, Hashable {
     public var sensitiveHeaders: Set<String> = []
     /// Names of the only header fields that a redirect to another scheme, host or port keeps. By default ``safeHeaders``. Browsers
     /// remove `Authorization` alone; here a field of one's own, such as `X-Api-Key`, may be a credential, and its name does not say so.
+    ///
+    /// See `RedirectTests.nextRequestFollowsRedirectRules()`.
     public var crossOriginHeaders = Self.safeHeaders
 
     /// Names of header fields that carry no credentials: those that negotiate content, name the client, or control caches.
@@ -108,14 +112,21 @@ public struct Credential: Sendable, Hashable {
 }
 
 /// The limits of a response.
+///
+/// Memory stays bounded whatever a server sends. See `HostileTests.endlessBodiesAndHeadersEndAtLimits()` and
+/// `TransportTests.limitCountsDecompressedBytes()`.
 public struct TransferLimits: Sendable, Hashable {
     /// The largest body in bytes, decompressed. Default: 100 MB.
     public var responseBytes = 100 << 20
     /// The largest total of all header lines in bytes. Default: 256 kB.
     public var headerBytes = 256 << 10
     /// The largest number of redirects of one load. Default: 10.
+    ///
+    /// See `RedirectTests.redirectsAreFollowedUpToLimit()`.
     public var redirects = 10
     /// The highest rate of this transfer in bytes per second. Default: 0, which is no limit.
+    ///
+    /// See `TransportTests.speedLimitIsRespected()`.
     public var bytesPerSecond = 0
 
     /// Creates the defaults.
@@ -123,6 +134,8 @@ public struct TransferLimits: Sendable, Hashable {
 }
 
 /// The limits of a transfer's time. Each has its own error (``NetworkError/timedOut(_:)``).
+///
+/// See `HostileTests.slowServerEndsInItsTimeout()` and `HostileTests.connectionFailuresHaveOwnErrors()`.
 public struct TransferTimeouts: Sendable, Hashable {
     /// The longest time until there is a connection: name look-up, connection, TLS. Default: 10 s.
     public var connect = Duration.seconds(10)
@@ -138,6 +151,8 @@ public struct TransferTimeouts: Sendable, Hashable {
 /// The requirements of a server's certificate.
 public struct TLSSettings: Sendable, Hashable {
     /// Whether the certificate is verified. Without, everyone between can read and change everything. Default: `true`.
+    ///
+    /// See `TransportTests.untrustedCertificateIsRefused()`.
     public var isVerified = true
     /// A PEM file with the certificates of the trusted authorities. Default: those of the system.
     public var authorities: URL?

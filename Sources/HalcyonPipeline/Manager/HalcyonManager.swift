@@ -19,6 +19,9 @@ import HalcyonSupport
 /// same URL share one transfer, loads of the same provider its bytes, and loads with the same processor the processor's work. A
 /// cancelled load ends with a `CancellationError` at once; a transfer stops with the last load that waits for it. With callbacks in
 /// place of `await`: ``retrieveImage(with:options:completionHandler:)``. See <doc:Manager>.
+///
+/// See `ManagerLoadTests.concurrentRequestsShareOneGET()`, `ManagerLoadTests.keysAndProcessorsShareOneTransfer()` and
+/// `ManagerLoadTests.cancellingOneWaiterLeavesTheOthers()`.
 public final class HalcyonManager: Sendable {
     private static let sharedManager = SettableDefault<HalcyonManager>()
 
@@ -35,6 +38,9 @@ public final class HalcyonManager: Sendable {
     /// The cache of images.
     public let cache: ImageCache<Bitmap>
     /// The cache of originals, of which further processors make images.
+    ///
+    /// See `SerializerTests.originalAndVariantAreSeparateEntries()` and
+    /// `SourceTests.namedCacheKeepsDownloadedBytes()`.
     public let originalCache: ImageCache<Bitmap>
     /// The downloader.
     public let downloader: ImageDownloader
@@ -73,6 +79,10 @@ public final class HalcyonManager: Sendable {
     // MARK: - Loading
 
     /// Returns the image of a resource.
+    ///
+    /// Images come from the cache first, then from a cached original, then from the source. See
+    /// `ManagerOrderTests.loadTriesCacheThenOriginalThenDownload()` and
+    /// `ManagerLoadTests.cancelledLoadTriesNoOtherSource()`.
     ///
     /// - Parameter options: override ``defaultOptions``.
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
@@ -119,6 +129,9 @@ public final class HalcyonManager: Sendable {
 
     /// Loads the image of a resource; see ``image(for:options:)``. The completion is called once, on
     /// ``ImageOptions/callbackQueue``.
+    ///
+    /// See `ManagerLoadTests.callbackRunsOnceOnItsQueue()` and
+    /// `ManagerLoadTests.taskControlsRetryAndAlternativeSource()`.
     ///
     /// - Returns: a task that cancels the load, which ends with a `CancellationError`, and changes its priority. It is valid through
     ///   retries and alternative sources.

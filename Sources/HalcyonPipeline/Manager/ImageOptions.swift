@@ -23,29 +23,45 @@ public struct ImageOptions: Sendable {
     /// Changes each image before it is returned, also one from the cache. The cache keeps the unchanged image. Default: none.
     public var imageModifier: (any ImageModifier)?
     /// Converts between images and bytes on disk. Default: the cache's serializer.
+    ///
+    /// See `SourceTests.loadSerializerWritesAndReadsDisk()`.
     public var serializer: (any CacheSerializer<Bitmap>)?
     /// Whether the result has the bytes that the image was made of, from whichever tier the image comes. Default: `false`.
     ///
     /// The load keeps the bytes on disk (as with ``cacheOriginalImage``), from where a later hit reads them, also a hit in memory. A hit
     /// has none where the image was stored by a load without this option, by a serializer that encodes, or with ``cacheMemoryOnly``.
+    ///
+    /// See `SourceTests.originalDataComesFromEveryTier()`.
     public var wantsOriginalData: Bool?
 
     // MARK: Where it may come from
 
     /// Whether the image is loaded whatever the cache has. Default: `false`.
+    ///
+    /// See `ManagerOrderTests.forceRefreshReplacesCachedImage()`.
     public var forceRefresh: Bool?
     /// Whether nothing is loaded: an image that is not cached is ``ManagerError/notCached(key:)``. Default: `false`.
     public var onlyFromCache: Bool?
     /// Whether an image that is not in memory is loaded again, without a look-up on disk. Default: `false`.
     public var fromMemoryCacheOrRefresh: Bool?
     /// The sources that are tried in turn after the resource's source has failed; each is cached under its own key. Default: none.
+    ///
+    /// See `ManagerOrderTests.alternativeSourcesAreTriedInOrder()`.
     public var alternativeSources: [Source]?
     /// The source that takes the place of the resource's source in Low Data Mode; it is cached under its own key. When it fails, the
     /// alternative sources are tried. Default: none.
+    ///
+    /// See `ManagerOrderTests.lowDataModeLoadsLowDataSource()`.
     public var lowDataSource: Source?
     /// Whether a URL may be loaded in Low Data Mode. Default: `true`.
     public var allowsConstrainedNetwork: Bool?
     /// How far the server's statements on freshness count. Default: not at all; a cached image is used until it expires in the cache.
+    ///
+    /// Without a record of the cached bytes they are loaded again. See
+    /// `ManagerFreshnessTests.notModifiedServesAndExtendsEntry()`, `ManagerFreshnessTests.changedImageIsLoaded()`,
+    /// `ManagerFreshnessTests.staleImageIsServedDuringRevalidation()`,
+    /// `ManagerFreshnessTests.noStoreAndStaleIfErrorAreHonoured()` and
+    /// `ManagerFreshnessTests.staleOriginalMakesNoVariant()`.
     public var freshness: FreshnessPolicy?
     /// The cache of this load. Default: the manager's.
     public var cache: ImageCache<Bitmap>?
@@ -59,6 +75,11 @@ public struct ImageOptions: Sendable {
     /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load. Default:
     /// `false`. A serializer of your own for ``originalCache`` that does not keep original bytes
     /// writes the unaltered picture instead.
+    ///
+    /// By default, the disk has the bytes that were loaded. Simultaneous loads of one variant process it once. See
+    /// `SourceTests.cachedOriginalServesSecondProcessor()`, `SourceTests.diskKeepsDownloadedBytesByDefault()`,
+    /// `VariantTests.simultaneousLoadsProcessVariantOnce()` and
+    /// `VariantTests.processorErrorEndsLoadWithoutDownload()`.
     public var cacheOriginalImage: Bool?
     /// Whether the image is kept in memory alone. An earlier image of the same key is removed from disk then: it is older, and would
     /// be found once memory has evicted the new one. Default: `false`.
@@ -94,6 +115,8 @@ public struct ImageOptions: Sendable {
     /// highest when it joined. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
     public var priority: TransferPriority?
     /// Decides whether a failed transfer or provider is tried again. Default: not.
+    ///
+    /// See `ManagerOrderTests.failedTransferIsRetriedAndCached()` and `ProviderTests.failedProviderIsRetried()`.
     public var retryStrategy: (any RetryStrategy)?
     /// Changes requests before they are sent. Default: none.
     public var requestModifier: (any AsyncImageDownloadRequestModifier)?

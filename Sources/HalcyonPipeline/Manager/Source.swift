@@ -3,6 +3,8 @@ import HalcyonNetworking
 import HalcyonSupport
 
 /// Where an image comes from.
+///
+/// See `SourceTests.everyKindOfSourceLoadsUnderItsKey()`.
 public enum Source: Sendable {
     /// A server. The image is cached under `cacheKey`, by default the URL as it is written.
     case network(URL, cacheKey: String? = nil)
@@ -55,6 +57,9 @@ public enum Source: Sendable {
 /// An image that an app requests: its source, and what the policies and rules of a cache use.
 ///
 /// Copying is O(1) and counts one reference, so that a hit costs little for resources that an app keeps.
+///
+/// Key, categories and user reach both tiers and the access log. See
+/// `SourceTests.resourceMetadataReachesTiersAndLog()`.
 public struct Resource: Sendable {
     /// The properties, which copies share.
     private final class Content: Sendable {
@@ -104,6 +109,11 @@ public struct Resource: Sendable {
 ///
 /// Loads from providers of one type with one key share one call of ``data()``. Its errors are given to the
 /// ``ImageOptions/retryStrategy``, as those of a transfer are.
+///
+/// An error reaches all these loads and is not remembered. A cancelled load does not wait for the provider. See
+/// `ProviderTests.concurrentRequestsCallProviderOnce()`, `ProviderTests.providersOfTwoKindsAreNotMerged()`,
+/// `ProviderTests.providerFailureReachesAllAndIsForgotten()` and
+/// `ProviderTests.cancellingLastWaiterCancelsProvider()`.
 public protocol ImageDataProvider: Sendable {
     /// The key of the image in the cache; two providers with the same key have the same image.
     var cacheKey: String { get }

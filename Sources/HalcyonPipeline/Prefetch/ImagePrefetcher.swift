@@ -14,6 +14,9 @@ import Synchronization
 /// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility (background at `.veryLow`). A load that wants one of them
 /// meanwhile joins its transfer and raises the priority. Retries and alternative sources are as for any load. A prefetch is no
 /// access: policies and the log receive a prefetched image when it is requested.
+///
+/// See `PrefetcherTests.prefetcherLimitsConcurrentLoads()`, `PrefetcherTests.visibleLoadRaisesPrefetchPriority()`,
+/// `PrefetcherTests.prefetchUsesRetriesAlternativesAndOriginals()` and `PrefetcherTests.prefetchIsNoAccess()`.
 public final class ImagePrefetcher: Sendable {
     private struct State {
         var work: Task<PrefetchReport, Never>?
@@ -71,6 +74,8 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// Cancels the running loads that no other request waits for, and starts no more.
+    ///
+    /// See `PrefetcherTests.stoppingEndsPrefetchesButNotVisibleLoads()`.
     public func stop() {
         let work = state.withLock { state in
             state.isStopped = true
@@ -141,6 +146,8 @@ extension PrefetchReport {
 }
 
 /// The results of prefetching. Each resource is in one of the lists, once.
+///
+/// See `PrefetcherTests.reportListsEachResourceOnce()` and `PrefetcherTests.prefetchRevalidatesStaleEntries()`.
 public struct PrefetchReport: Sendable {
     /// A resource that could not be prefetched.
     public struct Failure: Sendable {
@@ -164,6 +171,8 @@ public struct PrefetchReport: Sendable {
 }
 
 /// Decides which of a list of resources is started when, so that at most `limit` run. It does no work itself.
+///
+/// See `PrefetcherTests.queueStartsUpToItsLimitUntilStopped()`.
 struct PrefetchQueue {
     private let count: Int
     private let limit: Int

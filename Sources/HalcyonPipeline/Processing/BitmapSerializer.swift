@@ -13,8 +13,14 @@ import HalcyonImages
 /// The original bytes are stored only for an unaltered picture. A processed picture is always encoded, also if the original bytes are
 /// passed with it, so that the key of a variant never has the picture of the original. A picture of a truncated file
 /// (`Bitmap.Provenance.isComplete`) is not stored.
+///
+/// See `SerializerTests.originalBytesServeUnalteredPicturesOnly()` and
+/// `SerializerTests.truncatedPictureIsNotStored()`.
 public struct BitmapSerializer: CacheSerializer {
     /// The format on disk.
+    ///
+    /// See `SerializerTests.pictureKeepsItsFormatByDefault()`, `SerializerTests.serializerWritesStatedFormat()` and
+    /// `SerializerTests.transparentPictureIsNotStoredAsJPEG()`.
     public enum Format: Sendable {
         /// The format of the original, with the first encoder of it in the decoder's registry.
         ///
