@@ -85,9 +85,14 @@ TARGET := all
 fuzz: dependencies
 	Tests/Fuzzing/run $(TARGET) $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-# The long forms; some hours on two cores. Those on real traces run where HALCYON_TRACES names them.
+# What takes longer than a change may: first what shows that everything still works, then the long forms. Some hours on two cores.
+# Checks on real traces run where HALCYON_TRACES names them.
 nightly:
 	@date
+	$(MAKE) avif screen products beside model-exchange report acceptance-short
+	HALCYON_NOTEBOOK_SMALL=1 $(MAKE) notebooks
+	$(REPLAY) generate informative --set requests=10000 --output .build/notebook-trace.csv
+	HALCYON_NOTEBOOK_SMALL=1 HALCYON_NOTEBOOK_TRACE=.build/notebook-trace.csv $(MAKE) notebooks
 	$(MAKE) soak
 	$(MAKE) sanitize SECONDS=600
 	$(MAKE) fuzz SECONDS=600

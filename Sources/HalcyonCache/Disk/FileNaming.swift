@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// The rule that maps keys to file names.
 struct FileNaming {
