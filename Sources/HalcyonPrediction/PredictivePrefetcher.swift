@@ -14,11 +14,12 @@ import Synchronization
 /// print(await predictive.statistics)
 /// ```
 ///
-/// It is off until `HalcyonManager.startPredicting(_:)` is called. It receives each access from the cache, and knows the source of
-/// an image once a request through the manager or an announcement has named it. A prefetch policy plans what to fetch within a budget
-/// when accesses pause, or have gone on for too long, and at moments between them such as the end of a visit. These images are loaded at
-/// the lowest priority, and kept in the cache apart from requested ones. On the caller's path, an access is appended to a list. All other
-/// work runs on a queue of its own. Only the requests for the images are sent over the network. See <doc:PredictivePrefetching>.
+/// It is off until `HalcyonManager.startPredicting(_:)` is called. It receives each access from the cache, and knows the
+/// source of an image once a request through the manager or an announcement has named it. A prefetch policy plans what to
+/// fetch within a budget when accesses pause, or have gone on for too long, and at moments between them such as the end of
+/// a visit. These images are loaded at the lowest priority, and kept in the cache apart from requested ones. On the
+/// caller's path, an access is appended to a list. All other work runs on a queue of its own. Only the requests for the
+/// images are sent over the network. See <doc:PredictivePrefetching>.
 public final class PredictivePrefetcher: Sendable {
     private let prefetcher: LivePrefetcher
     private let inbox: EventInbox

@@ -156,8 +156,8 @@ public enum EmptyPlanReason: String, Sendable, Codable, CaseIterable {
     case noBudget
     /// The policy has not learned enough yet.
     case learning
-    /// There was no pause: accesses went on until ``PrefetchConfiguration/patience`` ran out, or a moment was noticed only with the user's
-    /// next access, when it was too late to fetch.
+    /// There was no pause: accesses went on until ``PrefetchConfiguration/patience`` ran out, or a moment was noticed
+    /// only with the user's next access, when it was too late to fetch.
     case neverIdle
     /// No object that can be fetched was likely enough.
     case nothingLikely

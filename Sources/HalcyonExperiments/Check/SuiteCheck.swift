@@ -11,7 +11,7 @@ import Synchronization
 /// ```swift
 /// let suite = try Suite(path: "Experiments/suites/regression.yml")
 /// let check = SuiteCheck(suite, store: ResultStore(folder: suite.resultsFolder()))
-/// let report = try await check.run(check.plan())
+/// let report = try await check.run(check.schedule())
 /// print(report.text())
 /// ```
 public struct SuiteCheck: Sendable {
@@ -39,33 +39,33 @@ public struct SuiteCheck: Sendable {
     /// Returns the cells of the suite. Reads every trace once. O(requests).
     ///
     /// - Throws: `ReplayError.data(_:)` if a trace cannot be read or a job does not suit its trace.
-    public func plan() throws -> SuitePlan {
-        let plan = try suiteRun.plan()
-        try Self.refuse(plan.failures)
-        return plan
+    public func schedule() throws -> SuiteSchedule {
+        let schedule = try suiteRun.schedule()
+        try Self.refuse(schedule.failures)
+        return schedule
     }
 
     /// Returns a progress for ``run(_:progress:)``.
-    public func makeProgress(_ plan: SuitePlan) -> SuiteProgress { SuiteProgress(plan.cells) }
+    public func makeProgress(_ schedule: SuiteSchedule) -> SuiteProgress { SuiteProgress(schedule.cells) }
 
-    /// Runs all cells of a plan and compares their results. Stores nothing.
+    /// Runs all cells of a schedule and compares their results. Stores nothing.
     ///
     /// - Throws: `ReplayError.data(_:)` if a cell cannot be run, stored cells cannot be read, or a limit does not
     ///   suit its run.
-    public func run(_ plan: SuitePlan, progress: SuiteProgress? = nil) async throws -> CheckReport {
+    public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
         let recorded = try store.map(RecordedCells.init)
         let measured = MeasuredCells()
-        let outcome = try await suiteRun.run(plan.cells, progress: progress) { measured.add($0, $1) }
+        let outcome = try await suiteRun.run(schedule.cells, progress: progress) { measured.add($0, $1) }
         try Self.refuse(outcome.failures)
         let cells = measured.all
         var runs: [CheckedRun] = []
         for experiment in suite.experiments {
-            let groups = groups(of: experiment, plan: plan, cells: cells)
+            let groups = groups(of: experiment, schedule: schedule, cells: cells)
             for group in groups {
                 runs.append(try checkedRun(group, in: experiment, among: groups, recorded: recorded))
             }
         }
-        let exact = plan.cells.filter { $0.identity.kernels == nil }.compactMap { cells[$0.hash] }
+        let exact = schedule.cells.filter { $0.identity.kernels == nil }.compactMap { cells[$0.hash] }
         let names = Set(exact.map { $0.cell.identity.unversioned })
         return CheckReport(
             suite: suite.path, folder: store?.folder, resultVersion: Halcyon.resultVersion, runs: runs,
@@ -74,7 +74,7 @@ public struct SuiteCheck: Sendable {
     }
 
     /// Throws the first of what could not be run.
-    private static func refuse(_ failures: [SuitePlan.Failure]) throws(ReplayError) {
+    private static func refuse(_ failures: [SuiteSchedule.Failure]) throws(ReplayError) {
         guard let first = failures.first else { return }
         let rest = failures.count - 1
         let place = first.cell.map { "\(first.trace), \($0): " } ?? ""
@@ -96,12 +96,16 @@ public struct SuiteCheck: Sendable {
     }
 
     /// Returns the runs of an experiment in the order of its lists, trace by trace.
-    private func groups(of experiment: SuiteExperiment, plan: SuitePlan, cells: [String: MeasuredCell]) -> [Group] {
+    private func groups(of experiment: SuiteExperiment, schedule: SuiteSchedule, cells: [String: MeasuredCell])
+        -> [Group]
+    {
         suite.traces.filter { experiment.traces.isEmpty || experiment.traces.contains($0.name) }.flatMap { trace in
             var groups: [Group] = []
             var places: [CellIdentity: Int] = [:]
             for job in experiment.jobs {
-                guard let requests = plan.fingerprints[.init(trace: trace.name, mode: job.job.mode)] else { continue }
+                guard let requests = schedule.fingerprints[.init(trace: trace.name, mode: job.job.mode)] else {
+                    continue
+                }
                 var identity = CellIdentity(job.job, labels: job.labels, fingerprint: requests)
                 guard let cell = cells[identity.hash] else { continue }
                 identity.seed = nil

@@ -65,18 +65,29 @@ public struct ComparisonRequest: Sendable, Decodable {
 
     /// Returns the comparisons, each with its pairs in the given order. O(cells × units).
     ///
-    /// - Throws: `ReplayError.data(_:)` if a cell is stored in none of the folders or is broken, if a side has cells that
-    ///   differ in more than seed and permutation, or if two sides count different requests.
+    /// - Throws: `ReplayError.data(_:)` if a cell is not stored or broken. The same if a side has cells that differ in more
+    ///   than seed and permutation, and if two sides count different requests.
     public func run() throws(ReplayError) -> ComparisonReport {
-        let stores = folders.map { ResultStore(folder: $0) }
+        var stores: [(store: ResultStore, hashes: Set<String>)] = []
+        for folder in folders {
+            let store = ResultStore(folder: folder)
+            stores.append((store, Set(try store.hashes())))
+        }
+        func row(_ hash: String) throws(ReplayError) -> ResultRow {
+            guard let (store, _) = stores.first(where: { $0.hashes.contains(hash) }) else {
+                throw .data("\(folders.joined(separator: ", ")): no cell \(hash.shortened) is stored.")
+            }
+            return ResultRow(try store.cell(hash), hash: hash, provenance: nil)
+        }
         var rows: [String: ResultRow] = [:]
         var results: [Comparison] = []
         for item in comparisons {
             var pairs: [ComparedPair] = []
             for pair in item.pairs {
                 let measure = item.measure ?? .object
-                let a = try runs(pair.a, measure, stores, &rows)
-                let b = try runs(pair.b, measure, stores, &rows)
+                for hash in pair.a + pair.b where rows[hash] == nil { rows[hash] = try row(hash) }
+                let a = try Self.runs(pair.a.compactMap { rows[$0] }, measure)
+                let b = try Self.runs(pair.b.compactMap { rows[$0] }, measure)
                 guard a.first.identity.fingerprint == b.first.identity.fingerprint else {
                     throw .data("The cells \(a.rows[0].hash) and \(b.rows[0].hash) are of different requests.")
                 }
@@ -94,12 +105,8 @@ public struct ComparisonRequest: Sendable, Decodable {
     }
 
     /// Returns the runs of a side, by seed.
-    private func runs(
-        _ hashes: [String], _ measure: HitMeasure, _ stores: [ResultStore], _ known: inout [String: ResultRow]
-    ) throws(ReplayError) -> ComparedRuns {
-        var rows: [ResultRow] = []
-        for hash in hashes { rows.append(try row(hash, stores, &known)) }
-        rows.sort { ResultOrder($0) < ResultOrder($1) }
+    private static func runs(_ rows: [ResultRow], _ measure: HitMeasure) throws(ReplayError) -> ComparedRuns {
+        let rows = rows.sorted { ResultOrder($0) < ResultOrder($1) }
         let first = rows[0].cell.identity.partsOfRuns
         if let other = rows.first(where: { $0.cell.identity.partsOfRuns != first }) {
             throw .data(
@@ -107,18 +114,6 @@ public struct ComparisonRequest: Sendable, Decodable {
                     + "in more than seed and permutation.")
         }
         return ComparedRuns(rows: rows, measure: measure)
-    }
-
-    private func row(
-        _ hash: String, _ stores: [ResultStore], _ known: inout [String: ResultRow]
-    ) throws(ReplayError) -> ResultRow {
-        if let row = known[hash] { return row }
-        guard let store = stores.first(where: { $0.contains(hash) }) else {
-            throw .data("\(folders.joined(separator: ", ")): no cell \(hash.shortened) is stored.")
-        }
-        let row = ResultRow(try store.cell(hash), hash: hash, provenance: nil)
-        known[hash] = row
-        return row
     }
 }
 

@@ -33,27 +33,24 @@ public struct ResultRow: Sendable {
     public let cell: StoredCell
     /// How it was run. Nil if that is not stored.
     public let provenance: CellProvenance?
-    private let values: [String: Value]
 
-    /// Creates a row. O(parameters).
+    /// Creates a row. O(1), because a value is made when it is asked for.
     public init(_ cell: StoredCell, hash: String, provenance: CellProvenance?) {
         self.hash = hash
         self.cell = cell
         self.provenance = provenance
-        var values: [String: Value] = [:]
-        for (name, value) in Self.columns {
-            if let value = value(cell, provenance) { values[name] = value }
-        }
-        values["hash"] = .text(hash)
-        for (name, value) in cell.identity.parameters { values[Self.prefix + name] = .text(value) }
-        self.values = values
     }
 
     /// The prefix of columns for the parameters of a policy.
     static let prefix = "p_"
 
     /// Returns the value of a column; `nil` if the cell does not have it.
-    public subscript(column: String) -> Value? { values[column] }
+    public subscript(column: String) -> Value? {
+        if column == "hash" { return .text(hash) }
+        if let value = Self.columnsByName[column] { return value(cell, provenance) }
+        guard column.hasPrefix(Self.prefix) else { return nil }
+        return cell.identity.parameters[String(column.dropFirst(Self.prefix.count))].map { .text($0) }
+    }
 
     /// The names of the columns of some rows, in order: the fixed ones, then one for each parameter of a policy.
     public static func columnNames(_ rows: [ResultRow]) -> [String] {
@@ -65,6 +62,7 @@ public struct ResultRow: Sendable {
     private typealias Column = (name: String, value: @Sendable (StoredCell, CellProvenance?) -> Value?)
 
     private static let columns: [Column] = identityColumns + countColumns + provenanceColumns
+    private static let columnsByName = Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0.value) })
 
     private static let identityColumns: [Column] = [
         ("trace", { cell, _ in .text(cell.trace.name) }), ("policy", { cell, _ in .text(cell.identity.policy) }),
@@ -158,13 +156,14 @@ extension ResultRow: Encodable {
     /// Encodes the present values by the names of their columns.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
-        for (name, value) in values {
+        for name in Self.columnNames([self]) {
             let key = Name(stringValue: name)
-            switch value {
+            switch self[name] {
             case .text(let text): try container.encode(text, forKey: key)
             case .whole(let number): try container.encode(number, forKey: key)
             case .real(let number): try container.encode(number, forKey: key)
             case .truth(let truth): try container.encode(truth, forKey: key)
+            case nil: break
             }
         }
     }

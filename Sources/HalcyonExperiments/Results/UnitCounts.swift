@@ -26,8 +26,8 @@ public struct UnitCounts: Sendable, Codable, Equatable {
     public var hitSizes: [Int]?
 }
 
-/// How runs over a trace are counted by unit.
-struct UnitPlan: Sendable {
+/// Counts runs over a trace by unit.
+struct UnitCounter: Sendable {
     /// The number of groups of users. Their variance has 99 degrees of freedom if groups are alike.
     static let groups = 100
     /// The number of blocks of time.

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// ```swift
 /// let run = SuiteRun(try Suite(path: "suite.yml"), store: ResultStore(folder: "results/suite"))
-/// let plan = try await run.plan()
-/// let outcome = try await run.run(plan)
+/// let schedule = try await run.schedule()
+/// let outcome = try await run.run(schedule)
 /// print(outcome.ran, outcome.failures)
 /// ```
 ///
@@ -45,7 +45,7 @@ public struct SuiteRun: Sendable {
         /// The number of cells that were stored before.
         public var storedBefore = 0
         /// What could not be run.
-        public var failures: [SuitePlan.Failure] = []
+        public var failures: [SuiteSchedule.Failure] = []
     }
 
     /// The suite.
@@ -64,18 +64,18 @@ public struct SuiteRun: Sendable {
 
     /// Returns the cells of the suite. Reads every trace once, because a cell is named by its requests. O(requests).
     ///
-    /// A trace that cannot be read, and a job that does not suit its trace, are failures of the plan.
+    /// A trace that cannot be read, and a job that does not suit its trace, are failures of the schedule.
     ///
     /// - Throws: `ReplayError.usage(_:)` if the options name a trace or a cell that the suite does not have;
     ///   `ReplayError.data(_:)` if the pack of the results is damaged.
-    public func plan() throws -> SuitePlan {
+    public func schedule() throws -> SuiteSchedule {
         if let unknown = options.traces.sorted().first(where: { name in !suite.traces.contains { $0.name == name } }) {
             throw ReplayError.usage(
                 "\(suite.path) has no trace '\(unknown)': it has \(suite.traces.map(\.name).joined(separator: ", ")).")
         }
         let stored = store.exists ? Set(try store.hashes()) : []
         let costs = CellCosts(store)
-        var plan = SuitePlan(suite: suite.name, cells: [], failures: [])
+        var schedule = SuiteSchedule(suite: suite.name, cells: [], failures: [])
         var seen: Set<String> = []
         for reference in suite.traces where options.traces.isEmpty || options.traces.contains(reference.name) {
             let jobs = jobs(onTrace: reference.name)
@@ -85,24 +85,24 @@ public struct SuiteRun: Sendable {
                 for (mode, jobs) in Self.byMode(jobs) {
                     do {
                         let trace = try reference.selection(of: whole, mode: mode)
-                        plan.fingerprints[.init(trace: reference.name, mode: mode)] = trace.fingerprint
+                        schedule.fingerprints[.init(trace: reference.name, mode: mode)] = trace.fingerprint
                         for cell in cells(
-                            jobs, on: trace, of: reference, stored: stored, costs: costs, failures: &plan.failures)
+                            jobs, on: trace, of: reference, stored: stored, costs: costs, failures: &schedule.failures)
                         where seen.insert(cell.hash).inserted && accepts(cell) {
-                            plan.cells.append(cell)
+                            schedule.cells.append(cell)
                         }
                     } catch {
-                        plan.failures.append(Self.failure(reference, nil, error))
+                        schedule.failures.append(Self.failure(reference, nil, error))
                     }
                 }
             } catch {
-                plan.failures.append(Self.failure(reference, nil, error))
+                schedule.failures.append(Self.failure(reference, nil, error))
             }
         }
         if let unknown = options.cells.sorted().first(where: { !seen.contains($0) }) {
             throw ReplayError.usage("\(suite.path) has no cell '\(unknown)': --dry-run lists its cells.")
         }
-        return plan
+        return schedule
     }
 
     /// Returns the jobs on a trace; for a part of the users, those of per-user caches.
@@ -116,18 +116,18 @@ public struct SuiteRun: Sendable {
         }
     }
 
-    private func accepts(_ cell: SuitePlan.Cell) -> Bool {
+    private func accepts(_ cell: SuiteSchedule.Cell) -> Bool {
         (options.cells.isEmpty || options.cells.contains(cell.hash)) && options.shard?.contains(cell.hash) != false
     }
 
     /// Returns the cells of one trace in one mode, the longest first.
     private func cells(
         _ jobs: [SuiteJob], on trace: Trace, of reference: TraceReference, stored: Set<String>, costs: CellCosts,
-        failures: inout [SuitePlan.Failure]
-    ) -> [SuitePlan.Cell] {
+        failures: inout [SuiteSchedule.Failure]
+    ) -> [SuiteSchedule.Cell] {
         let fingerprint = trace.fingerprint
         let input = ReplayInput(trace, for: [])
-        var cells: [SuitePlan.Cell] = []
+        var cells: [SuiteSchedule.Cell] = []
         for job in jobs {
             do throws(ReplayError) {
                 if job.labels != .given, !trace.hasCategories { _ = try job.labels.applied(to: trace) }
@@ -135,7 +135,7 @@ public struct SuiteRun: Sendable {
                 let identity = CellIdentity(job.job, labels: job.labels, fingerprint: fingerprint)
                 let hash = identity.hash
                 cells.append(
-                    SuitePlan.Cell(
+                    SuiteSchedule.Cell(
                         hash: hash, trace: reference.name, label: job.job.label, capacity: job.job.capacityText,
                         mode: job.job.mode, models: identity.models,
                         prefetch: job.job.options.prefetch?.policy.description,
@@ -151,27 +151,27 @@ public struct SuiteRun: Sendable {
     }
 
     /// Returns a progress for ``run(_:progress:)``.
-    public func makeProgress(_ plan: SuitePlan) -> SuiteProgress { SuiteProgress(plan.missing) }
+    public func makeProgress(_ schedule: SuiteSchedule) -> SuiteProgress { SuiteProgress(schedule.missing) }
 
-    /// Runs the cells of a plan that are not stored, and packs the stored cells when all have been run.
+    /// Runs the cells of a schedule that are not stored, and packs the stored cells when all have been run.
     ///
     /// - Throws: `TraceError` if a result cannot be written, or `ReplayError` if a different result of a cell is
     ///   stored. Other errors are failures of their cell.
-    public func run(_ plan: SuitePlan, progress: SuiteProgress? = nil) async throws -> Outcome {
+    public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> Outcome {
         try store.prepare()
-        var outcome = try await run(plan.missing, progress: progress) { try store.add($0, $1) }
-        outcome.storedBefore = plan.cells.count - plan.missing.count
-        outcome.failures = plan.failures + outcome.failures
+        var outcome = try await run(schedule.missing, progress: progress) { try store.add($0, $1) }
+        outcome.storedBefore = schedule.cells.count - schedule.missing.count
+        outcome.failures = schedule.failures + outcome.failures
         try store.pack()
         return outcome
     }
 
-    /// Runs cells of a plan.
+    /// Runs cells of a schedule.
     ///
     /// - Parameter keep: receives each result, on several threads at once.
     /// - Throws: the errors of `keep`. Other errors are failures of their cell.
     func run(
-        _ cells: [SuitePlan.Cell], progress: SuiteProgress? = nil,
+        _ cells: [SuiteSchedule.Cell], progress: SuiteProgress? = nil,
         keep: @escaping @Sendable (StoredCell, CellProvenance) throws -> Void
     ) async throws -> Outcome {
         var outcome = Outcome()
@@ -198,7 +198,7 @@ public struct SuiteRun: Sendable {
 
     /// Runs cells of one trace in one mode.
     private func run(
-        _ cells: [SuitePlan.Cell], by work: CellWork, of reference: TraceReference, progress: SuiteProgress?,
+        _ cells: [SuiteSchedule.Cell], by work: CellWork, of reference: TraceReference, progress: SuiteProgress?,
         into outcome: inout Outcome
     ) async throws {
         guard work.fingerprint == cells[0].identity.fingerprint else {
@@ -207,7 +207,7 @@ public struct SuiteRun: Sendable {
         let workers = max(1, options.workers ?? coreCount)
         var waiting = cells[...]
         var (running, memory) = (0, 0)
-        try await withThrowingTaskGroup(of: (cell: SuitePlan.Cell, failure: ReplayError?).self) { group in
+        try await withThrowingTaskGroup(of: (cell: SuiteSchedule.Cell, failure: ReplayError?).self) { group in
             repeat {
                 while running < workers,
                     let next = waiting.firstIndex(where: {
@@ -240,12 +240,13 @@ public struct SuiteRun: Sendable {
         }
     }
 
-    private static func failure(_ trace: TraceReference, _ job: SuiteJob?, _ error: any Error) -> SuitePlan.Failure {
+    private static func failure(_ trace: TraceReference, _ job: SuiteJob?, _ error: any Error) -> SuiteSchedule.Failure
+    {
         let cell = job.map { job in
             let labels = job.labels == .given ? "" : ", labels \(job.labels)"
             return "\(job.job.label) at \(job.job.capacityText), \(job.job.mode.words)\(labels)"
         }
-        return SuitePlan.Failure(trace: trace.name, cell: cell, sentence: "\(error)")
+        return SuiteSchedule.Failure(trace: trace.name, cell: cell, sentence: "\(error)")
     }
 }
 
@@ -263,7 +264,7 @@ private struct CellWork: Sendable {
     private let keep: @Sendable (StoredCell, CellProvenance) throws -> Void
 
     init(
-        _ cells: [SuitePlan.Cell], trace: Trace, name: String, suite: String,
+        _ cells: [SuiteSchedule.Cell], trace: Trace, name: String, suite: String,
         keep: @escaping @Sendable (StoredCell, CellProvenance) throws -> Void
     ) {
         fingerprint = trace.fingerprint
@@ -277,9 +278,9 @@ private struct CellWork: Sendable {
     }
 
     /// Runs a cell and keeps its result. Returns why the cell cannot be run, if so.
-    func run(_ cell: SuitePlan.Cell, progress: ReplayProgress?) throws -> ReplayError? {
+    func run(_ cell: SuiteSchedule.Cell, progress: ReplayProgress?) throws -> ReplayError? {
         var job = cell.job.job
-        let units = UnitPlan(input.trace, warmup: job.options.warmup)
+        let units = UnitCounter(input.trace, warmup: job.options.warmup)
         job.options = units.options(job.options)
         job.comparesWithoutPrefetching = false
         let outcome: ReplayOutcome
@@ -319,15 +320,15 @@ public final class SuiteProgress: Sendable {
     private let total: Double
     private let state = Mutex(State())
 
-    init(_ cells: [SuitePlan.Cell]) { total = cells.reduce(0) { $0 + $1.estimatedSeconds } }
+    init(_ cells: [SuiteSchedule.Cell]) { total = cells.reduce(0) { $0 + $1.estimatedSeconds } }
 
-    fileprivate func start(_ cell: SuitePlan.Cell) -> ReplayProgress {
+    fileprivate func start(_ cell: SuiteSchedule.Cell) -> ReplayProgress {
         let progress = ReplayProgress(total: cell.requests)
         state.withLock { $0.running[cell.hash] = (cell.estimatedSeconds, progress) }
         return progress
     }
 
-    fileprivate func finish(_ cell: SuitePlan.Cell) {
+    fileprivate func finish(_ cell: SuiteSchedule.Cell) {
         state.withLock { state in
             state.running[cell.hash] = nil
             state.finished += cell.estimatedSeconds

@@ -120,7 +120,7 @@ struct CategoryTransitions: ~Copyable {
 
     /// Counts access number `now`, to `members` by a user whose access before was to the set `from`.
     mutating func note(from: CategorySetID, to members: UnsafeBufferPointer<UInt32>, now: Int) {
-        if from == 0 || from >= CategorySetTable.bound { return }
+        if from == 0 || from >= CategorySetMembers.bound { return }
         let epoch = CategoryTransitions.epoch(of: now)
         totals[from].add(in: epoch)
         for category in members { counts.update(from, category) { $0.add(in: epoch) } }

@@ -59,7 +59,7 @@ package struct UserCategoryColumns: ~Copyable {
     package mutating func add(
         _ set: CategorySetID, of user: UInt32, at index: Int, _ features: inout UserCategoryFeatures
     ) {
-        if user == self.user && set < CategorySetTable.bound {
+        if user == self.user && set < CategorySetMembers.bound {
             if let place = places.place(of: set) {
                 ofObjects[index] = place
                 return

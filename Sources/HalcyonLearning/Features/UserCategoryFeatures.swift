@@ -29,7 +29,7 @@ package struct UserCategoryFeatures: ~Copyable {
     }
 
     @usableFromInline let uses: FeatureSwitches
-    @usableFromInline package var sets = CategorySetTable()
+    @usableFromInline package var sets = CategorySetMembers()
     private var categories: CategoryProfiles
     @usableFromInline var users: UserProfiles
     @usableFromInline var transitions: CategoryTransitions

@@ -29,7 +29,7 @@ struct CategoryPredictor: ~Copyable {
 
     private(set) var popularity: DecayedPopularity
     private var ranking = PopularityLists(width: CategoryPredictor.listed)
-    private var sets = CategorySetTable()
+    private var sets = CategorySetMembers()
     private var habits = RankedCounts(width: 16, bound: 1 << 16)
     private var transitions = RankedCounts(width: 16, bound: 1 << 16)
     /// The last set of each user that has members.

@@ -35,7 +35,7 @@ struct CacheSet {
     private let numbersEntries: Bool
     /// The cache of each user; `nil` before its first request, and after it was added to the summary.
     private var caches: [TieredCache?] = []
-    private var definitions: CategoryDefinitions
+    private var definitions: ReportedCategorySets
     private let usesCategories: Bool
     /// The number of objects of the source, known at its end.
     private var objectCount = 0
@@ -84,7 +84,7 @@ struct CacheSet {
         }
         columns = Self.columns(job, prefetches: prefetch != nil)
         let isShared = model != nil || resolved.sharesModel || !isPerUser
-        definitions = CategoryDefinitions(isShared: isShared)
+        definitions = ReportedCategorySets(isShared: isShared)
         // All caches of a loaded trace are in use at once, unless users are served one after another.
         if facts.input != nil, isShared || prefetch != nil {
             for number in 0..<(isPerUser ? facts.userCount : 1) { _ = open(number) }
@@ -286,7 +286,7 @@ struct CacheSummary {
 
 /// The category sets that each cache knows. Reports each set to the policy of a cache before the first access with
 /// it, at most a block in advance.
-private struct CategoryDefinitions {
+private struct ReportedCategorySets {
     /// Whether a set that is reported to one cache is known to all.
     let isShared: Bool
     /// The last cache that knows a set, plus one, by set.

@@ -38,8 +38,8 @@ public struct Trace: Sendable {
     public let names: TraceNames
     /// The observations that the reader made.
     public let report: LoadReport
-    /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or one that was changed,
-    /// has none.
+    /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or
+    /// one that was changed, has none.
     public internal(set) var recording: TraceRecording?
 
     /// The user number of a request without a user.

@@ -59,10 +59,10 @@ struct CheckCommand: AsyncParsableCommand {
             let store = ResultStore(folder: suite.resultsFolder(results))
             var check = SuiteCheck(suite, store: limitsOnly ? nil : store)
             check.workers = threads
-            let plan = try check.plan()
-            let progress = check.makeProgress(plan)
+            let schedule = try check.schedule()
+            let progress = check.makeProgress(schedule)
             let report = try await showingProgress(of: { progress.share }, requests: { progress.requests }) {
-                try await check.run(plan, progress: progress)
+                try await check.run(schedule, progress: progress)
             }
             // Refused before anything is written.
             if accept { return try accept(report, store) }

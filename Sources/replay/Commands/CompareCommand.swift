@@ -88,12 +88,14 @@ struct CompareCommand: AsyncParsableCommand {
     private func compare(pairs file: String) throws(ReplayError) -> ComparisonReport {
         if a != nil || results != nil || !conditions.isEmpty || measure != .object {
             throw .usage(
-                "--pairs names the folders, the cells and the measure: leave out A, B, --results, --where and --measure.")
+                "--pairs names the folders, the cells and the measure: leave out A, B, --results, --where and --measure."
+            )
         }
         guard format == .json else { throw .usage("--pairs needs --format json.") }
         let isInput = file == "-"
         let name = isInput ? "standard input" : file
-        let content = isInput ? (try? FileHandle.standardInput.readToEnd()) : FileManager.default.contents(atPath: file)
+        let content =
+            isInput ? (try? FileHandle.standardInput.readToEnd()) : FileManager.default.contents(atPath: file)
         guard let data = content else { throw .data("\(name): cannot be read.") }
         return try ComparisonRequest(json: data, source: name).run()
     }

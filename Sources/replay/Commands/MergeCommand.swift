@@ -39,9 +39,9 @@ struct MergeCommand: AsyncParsableCommand {
             var lines = Self.lines(outcome, folder: into)
             var isComplete = true
             if let suite {
-                let plan = try SuiteRun(suite, store: store).plan()
-                isComplete = plan.missing.isEmpty && plan.failures.isEmpty
-                lines += Self.lines(plan)
+                let schedule = try SuiteRun(suite, store: store).schedule()
+                isComplete = schedule.missing.isEmpty && schedule.failures.isEmpty
+                lines += Self.lines(schedule)
             }
             try Output.write(Data((lines.joined(separator: "\n") + "\n").utf8), to: nil)
             return isComplete
@@ -58,8 +58,8 @@ struct MergeCommand: AsyncParsableCommand {
         return outcome.incomplete.map { "incomplete: \($0)" } + ["\(facts.joined(separator: ", ")). Results: \(folder)"]
     }
 
-    private static func lines(_ plan: SuitePlan) -> [String] {
-        let missing = plan.missing.map { cell in
+    private static func lines(_ schedule: SuiteSchedule) -> [String] {
+        let missing = schedule.missing.map { cell in
             let parts = [
                 cell.trace, cell.mode == .shared ? "shared cache" : "per-user caches", cell.label, cell.capacity,
                 cell.models.map { "models \($0.rawValue)" }, cell.prefetch.map { "prefetch \($0)" },
@@ -67,13 +67,13 @@ struct MergeCommand: AsyncParsableCommand {
             ].compactMap { $0 }
             return "missing: \(cell.hash)  \(parts.joined(separator: ", "))"
         }
-        let failures = plan.failures.map {
+        let failures = schedule.failures.map {
             "failed: \(([$0.trace] + [$0.cell].compactMap { $0 }).joined(separator: ", ")): \($0.sentence)"
         }
         let sum =
-            "Suite \(plan.suite): \((plan.cells.count - plan.missing.count).grouped) of "
-            + "\(plan.cells.count.counted("cell")) stored, \(plan.missing.count.grouped) missing"
-            + (plan.failures.isEmpty ? "." : ", \(plan.failures.count.grouped) cannot be run.")
+            "Suite \(schedule.suite): \((schedule.cells.count - schedule.missing.count).grouped) of "
+            + "\(schedule.cells.count.counted("cell")) stored, \(schedule.missing.count.grouped) missing"
+            + (schedule.failures.isEmpty ? "." : ", \(schedule.failures.count.grouped) cannot be run.")
         return missing + failures + [sum]
     }
 }

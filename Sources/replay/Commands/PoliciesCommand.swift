@@ -27,7 +27,7 @@ struct PoliciesCommand: AsyncParsableCommand {
                 let tiers = TierOptions.kingfisher(disk: .number(1))
                 let parts = [tiers.memoryPolicy, tiers.diskPolicy].compactMap { $0?.info.name }
                 let wanted =
-                    name.lowercased() == RunPlan.kingfisher
+                    name.lowercased() == RequestedRuns.kingfisher
                     ? parts : [try PolicyCatalogue.named.policy(name).info.name]
                 entries = entries.filter { wanted.contains($0.info.name) }
             }

@@ -144,10 +144,10 @@ struct RunCommand: AsyncParsableCommand {
         try await reportingFailure {
             try validateNumbers()
             try verifyFiles()
-            let plan = try RunPlan(self)
+            let runs = try RequestedRuns(self)
             var reports: [ReplayReport] = []
             for trace in traces {
-                reports.append(stream ? try await streamed(trace, plan) : try await loaded(trace, plan))
+                reports.append(stream ? try await streamed(trace, runs) : try await loaded(trace, runs))
             }
             let emphasis = Terminal.allowsEmphasis && output.output == nil
             let options = try table.options()
@@ -185,7 +185,7 @@ struct RunCommand: AsyncParsableCommand {
         return options
     }
 
-    private func loaded(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {
+    private func loaded(_ trace: String, _ runs: RequestedRuns) async throws -> ReplayReport {
         let path = ReadingArguments.path(of: trace)
         var load = try loadOptions(of: trace)
         if per == nil {
@@ -204,7 +204,7 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.data("\(path) has no users for a table by user.")
         }
         let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
-        let sweep = try Sweep(trace: requests, jobs: try plan.jobs(for: requests, summary))
+        let sweep = try Sweep(trace: requests, jobs: try runs.jobs(for: requests, summary))
         let progress = sweep.makeProgress()
         return await showingProgress(progress) {
             await sweep.report(on: summary, workers: threads ?? (timings ? 1 : nil), progress: progress)
@@ -222,7 +222,7 @@ struct RunCommand: AsyncParsableCommand {
         return (part.trace, part.withoutUser > 0 ? [note] : [])
     }
 
-    private func streamed(_ trace: String, _ plan: RunPlan) async throws -> ReplayReport {
+    private func streamed(_ trace: String, _ runs: RequestedRuns) async throws -> ReplayReport {
         if shuffle != nil {
             throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
         }
@@ -234,7 +234,7 @@ struct RunCommand: AsyncParsableCommand {
         var load = try loadOptions(of: trace)
         load.limit = limit
         load.skip = skip
-        let replay = try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: plan.jobs())
+        let replay = try StreamReplay(path: ReadingArguments.path(of: trace), load: load, jobs: runs.jobs())
         return try await showingProgress(of: nil) { try replay.run(notes: notes) }
     }
 

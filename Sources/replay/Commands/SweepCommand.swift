@@ -7,7 +7,7 @@ import HalcyonTrace
 
 /// `replay sweep SUITE`: runs the cells of a suite whose results are not stored.
 struct SweepCommand: AsyncParsableCommand {
-    /// The forms of a plan.
+    /// The forms of a schedule.
     enum Format: String, CaseIterable, ExpressibleByArgument {
         case table, json
     }
@@ -65,16 +65,17 @@ struct SweepCommand: AsyncParsableCommand {
             let suite = try Suite(path: suite)
             let store = ResultStore(folder: suite.resultsFolder(results))
             let run = SuiteRun(suite, store: store, options: try options())
-            let plan = try run.plan()
+            let schedule = try run.schedule()
             if dryRun {
-                let text = format == .json ? try plan.json() : Self.list(plan, store: store, options: run.options)
+                let text =
+                    format == .json ? try schedule.json() : Self.list(schedule, store: store, options: run.options)
                 try Output.write(Data(text.utf8), to: nil)
                 return nil
             }
             Interruption.expectToContinue()
-            let progress = run.makeProgress(plan)
+            let progress = run.makeProgress(schedule)
             let outcome = try await showingProgress(of: { progress.share }, requests: { progress.requests }) {
-                try await run.run(plan, progress: progress)
+                try await run.run(schedule, progress: progress)
             }
             try Output.write(Data(Self.summary(outcome, store: store).utf8), to: nil)
             return outcome
@@ -100,9 +101,9 @@ struct SweepCommand: AsyncParsableCommand {
         return options
     }
 
-    /// Returns the list of a plan's cells with an estimate.
-    static func list(_ plan: SuitePlan, store: ResultStore, options: SuiteRun.Options) -> String {
-        var lines: [String] = plan.cells.map { cell in
+    /// Returns the list of a schedule's cells with an estimate.
+    static func list(_ schedule: SuiteSchedule, store: ResultStore, options: SuiteRun.Options) -> String {
+        var lines: [String] = schedule.cells.map { cell in
             let parts = [
                 cell.trace, cell.mode == .shared ? "shared cache" : "per-user caches", cell.label, cell.capacity,
                 cell.models.map { "models \($0.rawValue)" }, cell.prefetch.map { "prefetch \($0)" },
@@ -111,8 +112,8 @@ struct SweepCommand: AsyncParsableCommand {
             let state = cell.stored ? "stored" : "about \(duration(cell.estimatedSeconds))"
             return "\(cell.hash)  \(parts.joined(separator: ", ")): \(state)"
         }
-        lines += failures(plan.failures)
-        let missing = plan.missing
+        lines += failures(schedule.failures)
+        let missing = schedule.missing
         let workers = Double(max(1, min(options.workers ?? coreCount, missing.count)))
         let seconds = missing.reduce(0) { $0 + $1.estimatedSeconds } / workers
         let memory = missing.map(\.estimatedBytes).max() ?? 0
@@ -120,7 +121,7 @@ struct SweepCommand: AsyncParsableCommand {
             missing.isEmpty
             ? "" : ", about \(duration(seconds)) and up to \(max(1, memory / 1_000_000).grouped) MB for one of them"
         lines.append(
-            "\(plan.cells.count.counted("cell")): \(plan.cells.count - missing.count) stored in \(store.folder), "
+            "\(schedule.cells.count.counted("cell")): \(schedule.cells.count - missing.count) stored in \(store.folder), "
                 + "\(missing.count) missing\(cost).")
         return lines.joined(separator: "\n") + "\n"
     }
@@ -135,7 +136,7 @@ struct SweepCommand: AsyncParsableCommand {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func failures(_ failures: [SuitePlan.Failure]) -> [String] {
+    private static func failures(_ failures: [SuiteSchedule.Failure]) -> [String] {
         failures.map { "failed: \(([$0.trace] + [$0.cell].compactMap { $0 }).joined(separator: ", ")): \($0.sentence)" }
     }
 

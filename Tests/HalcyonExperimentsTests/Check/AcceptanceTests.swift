@@ -93,7 +93,7 @@ struct AcceptanceTests {
     @Test("A folder with cells of other runs that were not accepted there is left as it is")
     func foreignFolder() async throws {
         let sweep = SuiteRun(try fixture.suite("policies: [lru, fifo], capacities: 40"), store: fixture.store)
-        _ = try await sweep.run(sweep.plan())
+        _ = try await sweep.run(sweep.schedule())
         let before = try fixture.store.cells()
         let suite = try fixture.suite("policies: [lru, arc], capacities: 40")
         await #expect(

@@ -47,7 +47,7 @@ struct CheckFixture {
     /// The report of a check.
     func check(_ suite: Suite, limitsOnly: Bool = false) async throws -> CheckReport {
         let check = SuiteCheck(suite, store: limitsOnly ? nil : store)
-        return try await check.run(check.plan())
+        return try await check.run(check.schedule())
     }
 
     /// Checks a suite and stores its results.

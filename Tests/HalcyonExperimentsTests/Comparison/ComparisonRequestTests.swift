@@ -25,7 +25,7 @@ import Testing
 
     private func request(_ pairs: [(a: [String], b: [String])]) throws -> ComparisonRequest {
         let document: [String: Any] = [
-            "schema": ComparisonRequest.schema, "folders": ["\(folder.path)/none", store.folder],
+            "schema": ComparisonRequest.schema, "folders": [store.folder],
             "comparisons": [["pairs": pairs.map { ["a": $0.a, "b": $0.b] }]],
         ]
         return try ComparisonRequest(json: JSONSerialization.data(withJSONObject: document), source: "test")

@@ -92,7 +92,7 @@ struct ResultStoreTests {
         let job = ReplayJob(
             policy: ConfiguredPolicy(KingfisherDisk.self), capacity: .number(10),
             tiers: try TierOptions(parsing: "memory=2:kingfisher-memory,disk=10:kingfisher-disk"))
-        let units = UnitPlan(trace, warmup: 0)
+        let units = UnitCounter(trace, warmup: 0)
         var counted = job
         counted.options = units.options(job.options)
         let input = ReplayInput(trace)

@@ -48,7 +48,7 @@ struct SuiteRunTests {
 
     private func run(_ name: String, _ options: SuiteRun.Options = .init()) async throws -> SuiteRun.Outcome {
         let run = SuiteRun(try suite(), store: ResultStore(folder: "\(folder.path)/\(name)"), options: options)
-        return try await run.run(run.plan())
+        return try await run.run(run.schedule())
     }
 
     private func files(_ name: String) throws -> [String: Data] {
@@ -183,19 +183,19 @@ struct SuiteRunTests {
 
     @Test("Only the named cells are run; an unknown cell or trace is refused")
     func onlyNamedCellsAreRun() async throws {
-        let plan = try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none")).plan()
+        let schedule = try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none")).schedule()
         var options = SuiteRun.Options()
-        options.cells = Set(plan.cells.filter { $0.trace == "b" }.prefix(3).map(\.hash))
+        options.cells = Set(schedule.cells.filter { $0.trace == "b" }.prefix(3).map(\.hash))
         options.traces = ["b"]
         #expect(try await run("chosen", options).ran == 3)
         #expect(Set(try files("chosen").keys) == options.cells)
         options.cells = ["0"]
         #expect(
             throws: ReplayError.usage("\(folder.path)/suite.yml has no cell '0': --dry-run lists its cells.")
-        ) { try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).plan() }
+        ) { try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).schedule() }
         options.traces = ["c"]
         #expect(throws: ReplayError.usage("\(folder.path)/suite.yml has no trace 'c': it has a, b.")) {
-            try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).plan()
+            try SuiteRun(suite(), store: ResultStore(folder: "\(folder.path)/none"), options: options).schedule()
         }
     }
 
@@ -236,8 +236,8 @@ struct SuiteRunTests {
 
     @Test("Groups of users have sizes within the range of chance")
     func groupsOfUsersHaveSimilarSizes() {
-        var counts = [Int](repeating: 0, count: UnitPlan.groups)
-        for user in 0..<100_000 { counts[UnitPlan.group(ofUser: user)] += 1 }
+        var counts = [Int](repeating: 0, count: UnitCounter.groups)
+        for user in 0..<100_000 { counts[UnitCounter.group(ofUser: user)] += 1 }
         // A thousand users a group, with a standard deviation of 31.
         #expect(counts.allSatisfy { (850...1_150).contains($0) })
     }

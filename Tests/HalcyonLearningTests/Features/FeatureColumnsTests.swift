@@ -24,7 +24,7 @@ struct FeatureColumnsTests {
         var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)
         // Many of one user and two sets, a few of other users, of an unknown user, and of a set beyond the bound.
-        let sets: [CategorySetID] = [1, 1, 1, 3, 3, 0, 2, 4, CategorySetTable.bound, .max]
+        let sets: [CategorySetID] = [1, 1, 1, 3, 3, 0, 2, 4, CategorySetMembers.bound, .max]
         let users: [UInt32] = [1, 1, 1, 1, 0, .max, 77]
         let instant = FeatureInstant(request: 60, second: 6_000, greedyDualClock: 2)
         for round in 0..<50 {

@@ -37,7 +37,7 @@ struct CategoryInputs: ~Copyable {
     /// Sets the category set of the `index`-th candidate.
     @inline(__always)
     mutating func add(_ set: CategorySetID, at index: Int, _ habits: inout UserCategoryFeatures) {
-        columns.add(set < CategorySetTable.bound ? set : 0, of: user, at: index, &habits)
+        columns.add(set < CategorySetMembers.bound ? set : 0, of: user, at: index, &habits)
     }
 
     /// Computes the columns. Returns the features of user activity and time, which are the same for every set.

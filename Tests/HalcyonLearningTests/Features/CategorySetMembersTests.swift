@@ -4,11 +4,11 @@ import Testing
 @testable import HalcyonLearning
 
 @Suite("The members of category sets", .timeLimit(.minutes(20)))
-struct CategorySetTableTests {
+struct CategorySetMembersTests {
     @Test("The overlap equals a count of members, for all sizes and orders")
     func overlapEqualsACountOfMembers() {
         var random = SplitMix64(seed: 3)
-        var table = CategorySetTable()
+        var table = CategorySetMembers()
         var sets: [[UInt32]] = [[]]
         for count in [1, 1, 2, 7, 8, 8, 9, 9, 12, 40, 90, 400, 400] {
             var members: [UInt32] = []

@@ -5,7 +5,7 @@ import HalcyonEviction
 ///
 /// Sets must be numbered densely. A set with a number of ``bound`` or more counts as empty.
 @usableFromInline
-package struct CategorySetTable: ~Copyable {
+package struct CategorySetMembers: ~Copyable {
     @inlinable package static var bound: CategorySetID { 1 << 22 }
     /// The largest set that is searched linearly. Larger sets are also kept in ascending order.
     static let fewMembers = 8

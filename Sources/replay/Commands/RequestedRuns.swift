@@ -4,7 +4,7 @@ import HalcyonSupport
 import HalcyonTrace
 
 /// The runs that the options of `replay run` request, for each of its traces.
-struct RunPlan {
+struct RequestedRuns {
     /// The baselines that every run without `--only` has, besides Kingfisher and the offline optimum.
     private static let baselines = ["lru", "lfu", "s3-fifo", "gdsf"]
     /// The name that requests Kingfisher's two tiers.

@@ -3,8 +3,8 @@ import HalcyonSimulation
 import HalcyonTrace
 
 /// The cells of a suite, before they are run.
-public struct SuitePlan: Sendable, Encodable {
-    /// A cell of the plan.
+public struct SuiteSchedule: Sendable, Encodable {
+    /// A cell of the schedule.
     public struct Cell: Sendable, Encodable {
         /// The name of the cell.
         public var hash: String
@@ -76,7 +76,7 @@ public struct SuitePlan: Sendable, Encodable {
     /// The cells whose results are not stored.
     public var missing: [Cell] { cells.filter { !$0.stored } }
 
-    /// The plan as one JSON object.
+    /// The schedule as one JSON object.
     public func json() throws -> String { String(decoding: try JSONReport.data(self), as: UTF8.self) }
 }
 
