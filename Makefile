@@ -149,7 +149,8 @@ accept: release
 	    { echo "halcyon: CHANGELOG.md has no entry **Result version $$version**" >&2; exit 1; }
 	@for suite in $(REGRESSION) $(SUITES); do $(REPLAY) check Experiments/suites/$$suite.yml \
 	    --results Experiments/results/$$suite --accept --reason "$$REASON" || exit 1; done
-	HALCYON_RECORD=1 swift test --filter 'DecisionDigestTests/record'
+	HALCYON_RECORD=1 HALCYON_TESTS=HalcyonSimulationTests swift test --test-product HalcyonPackageTests \
+	    --filter 'DecisionDigestTests/record'
 	@.ci/check-readme --write $(REPLAY)
 	@test -n "$$HALCYON_TRACES" || echo "halcyon: HALCYON_TRACES is not set; results on real traces were not renewed" >&2
 	@echo 'If results moved: make accept REASON="…" SUITES="$(EVIDENCE) rivals", then make evidence and make notebooks.'

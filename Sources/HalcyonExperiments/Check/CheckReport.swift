@@ -12,6 +12,9 @@ public struct CheckReport: Sendable, Equatable {
     public var runs: [CheckedRun]
     /// The number of stored cells that belong to no run of the suite.
     public var leftovers: Int
+    /// Whether the results were stored after the check. No run is then missed for not having been stored. The default is
+    /// false.
+    public var isAccepted = false
     /// The results that are the same on every machine, in the order of their names.
     var cells: [MeasuredCell]
 
@@ -22,7 +25,7 @@ public struct CheckReport: Sendable, Equatable {
     ///
     /// If there is one, a run whose stored cell has that version is not missed for counts that moved.
     public var versionFault: String? {
-        guard let folder, let recorded = recordedVersion else { return nil }
+        guard let folder, let recorded = recordedVersion, !isAccepted else { return nil }
         return "The stored cells in \(folder) have result version \(recorded), and this build has \(resultVersion): "
             + (resultVersion > recorded
                 ? "record them with --accept --reason \"…\"." : "use a build with result version \(recorded).")
@@ -39,7 +42,9 @@ public struct CheckReport: Sendable, Equatable {
     public var notStored: [CheckedRun] { runs.filter(isNotStored) }
 
     /// Returns whether a result of the run must be stored and is not.
-    func isNotStored(_ run: CheckedRun) -> Bool { folder != nil && run.isExact && run.recordedVersion == nil }
+    func isNotStored(_ run: CheckedRun) -> Bool {
+        folder != nil && !isAccepted && run.isExact && run.recordedVersion == nil
+    }
 
     /// Returns the reasons why `run` is missed, one sentence each; empty if it is not.
     public func misses(of run: CheckedRun) -> [String] {

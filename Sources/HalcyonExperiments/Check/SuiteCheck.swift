@@ -1,4 +1,4 @@
-import Foundation
+import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 import Synchronization
@@ -38,10 +38,13 @@ public struct SuiteCheck: Sendable {
 
     /// Returns the cells of the suite. Reads every trace once. O(requests).
     ///
-    /// - Throws: `ReplayError.data(_:)` if a trace cannot be read or a job does not suit its trace.
+    /// - Throws: `ReplayError.data(_:)` if a trace cannot be read, a job does not suit its trace, or there is no cell.
     public func schedule() throws -> SuiteSchedule {
         let schedule = try suiteRun.schedule()
         try Self.refuse(schedule.failures)
+        if schedule.cells.isEmpty {
+            throw ReplayError.data("\(suite.path): has no cell, so that nothing would be checked.")
+        }
         return schedule
     }
 
@@ -92,6 +95,15 @@ public struct SuiteCheck: Sendable {
         var hitRatio: Double {
             let counts = cells.map(\.cell.counts)
             return CheckedRun.ratio(counts.reduce(0) { $0 + $1.hits }, counts.reduce(0) { $0 + $1.requests })
+        }
+
+        /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no models, and
+        /// one that does not look at categories has the labels of the trace.
+        func isComparable(with other: Group) -> Bool {
+            let (own, others) = (identity, other.identity)
+            return trace == other.trace && own.mode == others.mode && job.job.capacityText == other.job.job.capacityText
+                && own.prefetch == others.prefetch && (own.models ?? others.models) == (others.models ?? own.models)
+                && (own.labels == others.labels || own.labels == "\(LabelControl.given)")
         }
     }
 
@@ -178,17 +190,6 @@ public struct SuiteCheck: Sendable {
     }
 
     private static func mean(_ values: [Double]) -> Double { values.reduce(0, +) / Double(max(1, values.count)) }
-}
-
-extension SuiteCheck.Group {
-    /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no models, and
-    /// one that does not look at categories has the labels of the trace.
-    fileprivate func isComparable(with other: SuiteCheck.Group) -> Bool {
-        let (own, others) = (identity, other.identity)
-        return trace == other.trace && own.mode == others.mode && job.job.capacityText == other.job.job.capacityText
-            && own.prefetch == others.prefetch && (own.models ?? others.models) == (others.models ?? own.models)
-            && (own.labels == others.labels || own.labels == "\(LabelControl.given)")
-    }
 }
 
 /// A result that was measured, and how.

@@ -93,6 +93,8 @@ struct CheckCommand: AsyncParsableCommand {
     private func accept(_ report: CheckReport, _ store: ResultStore) throws -> CheckReport {
         let date = Date().formatted(.iso8601.year().month().day())
         let acceptance = try report.accept(into: store, reason: reason ?? "", date: date)
+        var report = report
+        report.isAccepted = true
         try Output.write(Data(report.text(emphasis: Terminal.allowsEmphasis).utf8), to: nil)
         try writeReports(report)
         let sentence =

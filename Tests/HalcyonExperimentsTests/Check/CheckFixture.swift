@@ -2,6 +2,7 @@ import Foundation
 import HalcyonEviction
 import HalcyonTestSupport
 import HalcyonTrace
+import HalcyonTraceTestSupport
 
 @testable import HalcyonExperiments
 

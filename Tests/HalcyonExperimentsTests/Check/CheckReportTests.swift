@@ -67,6 +67,15 @@ struct CheckReportTests {
         #expect(report.text().contains("  moved\n"))
     }
 
+    @Test("After the results were stored, only limits are missed, and what moved is still shown")
+    func accepted() {
+        var report = report(stored: 1, build: 2)
+        report.isAccepted = true
+        #expect(report.versionFault == nil && report.missed.count == 1 && report.notStored.isEmpty)
+        report.runs[1].limit = nil
+        #expect(report.isPassed && report.text().contains("  moved\n") && report.junit.contains("failures=\"0\""))
+    }
+
     @Test("JUnit XML has a suite for each experiment, trace and mode, and a case for each run")
     func junit() throws {
         let reader = try ElementReader(report().junit)

@@ -280,6 +280,12 @@ struct SuiteCheckTests {
         #expect(try await !fixture.check(high).isPassed)
     }
 
+    @Test("A suite without any cell is refused, because it would check nothing")
+    func nothing() async throws {
+        let suite = try fixture.suite("policies: lru, capacities: 40, labels: without")
+        await #expect(throws: ReplayError.self) { try await fixture.check(suite) }
+    }
+
     @Test("A policy made worse on purpose is missed")
     func worse() async throws {
         let fields = "policies: [lru, lfu], capacities: [20, 60]"
