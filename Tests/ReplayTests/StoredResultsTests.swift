@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonTestSupport
+import HalcyonTrace
 import Testing
 
 /// `replay results`, `replay compare` and `replay merge` on the results of a suite.
@@ -38,7 +39,9 @@ struct StoredResultsTests {
             })
     }
 
-    private func cells(_ name: String) -> [String: Data] { files(name).filter { $0.key.hasPrefix("cells/") } }
+    private func cells(_ name: String) throws -> Set<[UInt8]> {
+        try StoredCells.lines(in: "\(folder.path)/\(name)")
+    }
 
     @Test("results lists, filters, sorts and exports the stored cells")
     func resultsListsFiltersSortsAndExports() throws {
@@ -64,7 +67,11 @@ struct StoredResultsTests {
     @Test(
         "results refuses invalid options in one sentence",
         arguments: [
-            (["none"], 65, "none: is no folder of results; 'replay sweep' makes one, with a folder 'cells' in it."),
+            (
+                ["none"], 65,
+                "none: is no folder of results; 'replay sweep' makes one, with a file 'cells.jsonl.zst' or a folder 'cells' "
+                    + "in it."
+            ),
             (
                 ["out", "--format", "parquet"], 64,
                 "Parquet is written by the Python package: python -m lab export out out.parquet."
@@ -77,6 +84,10 @@ struct StoredResultsTests {
                     + "seeds, hit_ratio, byte_hit_ratio, requests_per_second."
             ),
             (["out", "--sort-by", "trace", "--format", "csv"], 64, "--sort-by needs --format table."),
+            (
+                ["out", "--pack", "--format", "csv"], 64,
+                "--pack packs all cells and lists none: leave the other options out."
+            ),
         ] as [([String], Int32, String)])
     func resultsRefusesInvalidOptions(arguments: [String], code: Int32, sentence: String) throws {
         try sweep("out", "--trace", "t")
@@ -105,7 +116,7 @@ struct StoredResultsTests {
     }
 
     @Test("compare --pairs compares the cells that a file names, as two policies would select them")
-    func pairs() throws {
+    func comparePairsComparesNamedCells() throws {
         try sweep("out")
         let selected = try Replay.run("compare", "random", "lru", "--results", "out", "--format", "json", in: folder)
         let cells = try #require(try selected.json()["cells"] as? [[String: Any]])
@@ -145,7 +156,7 @@ struct StoredResultsTests {
             ),
             (["lru"], 64, "Give the two sides A and B, as in 'replay compare learned lru'."),
         ] as [([String], Int32, String)])
-    func refusedPairs(arguments: [String], code: Int32, sentence: String) throws {
+    func comparePairsRefusesUnreadableRequests(arguments: [String], code: Int32, sentence: String) throws {
         let outcome = try Replay.run(["compare"] + arguments, in: folder)
         #expect((outcome.code, outcome.text, outcome.errors) == (code, "", "replay: \(sentence)\n"))
     }
@@ -154,7 +165,7 @@ struct StoredResultsTests {
     func compareTakesTwoFoldersOfTheSameCells() throws {
         try sweep("before")
         try sweep("after", "--threads", "1")
-        #expect(cells("before") == cells("after"))
+        #expect(try cells("before") == cells("after"))
         let outcome = try Replay.run("compare", "before", "after", "--fail-if-worse", in: folder)
         #expect(outcome.code == 0 && outcome.text.contains("9 equal"))
         #expect(try Replay.run("compare", "before", "./before", in: folder).code == 64)
@@ -191,14 +202,14 @@ struct StoredResultsTests {
         try sweep("whole")
         for part in 1...3 { try sweep("part-\(part)", "--shard", "\(part)/3") }
         let first = try Replay.run("merge", "all", "part-2", "part-1", "--suite", "suite.yml", in: folder)
-        let missing = cells("part-3").count
+        let missing = try cells("part-3").count
         #expect(missing > 0 && first.code == 1)
         #expect(first.lines.filter { $0.hasPrefix("missing: ") }.count == missing)
         #expect(first.lines.last == "Suite suite: \(11 - missing) of 11 cells stored, \(missing) missing.")
         let second = try Replay.run("merge", "all", "part-3", "--suite", "suite.yml", in: folder)
         #expect((second.code, second.errors) == (0, ""))
         #expect(second.lines.last == "Suite suite: 11 of 11 cells stored, 0 missing.")
-        #expect(cells("all") == cells("whole"))
+        #expect(try cells("all") == cells("whole"))
         #expect(try Replay.run("merge", "other", "part-3", "part-2", "part-1", in: folder).code == 0)
         #expect(files("other") == files("all"))
     }
@@ -207,41 +218,102 @@ struct StoredResultsTests {
     func mergeOfDifferentCellsWritesNothing() throws {
         try sweep("a")
         try sweep("b")
-        let name = try #require(cells("b").keys.sorted().first)
-        let path = "\(folder.path)/b/\(name)"
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        try text.replacingOccurrences(of: "\"refused_too_large\":", with: "\"refused_too_large\":1").write(
-            toFile: path, atomically: true, encoding: .utf8)
+        let path = "\(folder.path)/b/cells.jsonl.zst"
+        let text = String(decoding: try ZstdFile.read(path), as: UTF8.self)
+        let edited = text.replacingOccurrences(of: "\"refused_too_large\":", with: "\"refused_too_large\":1")
+        try ZstdFile.write(Array(edited.utf8), to: path, level: 3)
         let outcome = try Replay.run("merge", "into", "a", "b", in: folder)
         #expect((outcome.code, outcome.text) == (65, ""))
-        #expect(outcome.errors.hasPrefix("replay: a/\(name) and b/\(name): are different results of one cell"))
+        #expect(outcome.errors.hasPrefix("replay: a/cells.jsonl.zst, cell "))
+        #expect(outcome.errors.contains(" and b/cells.jsonl.zst, cell "))
+        #expect(outcome.errors.contains(": are different results of one cell: "))
         #expect(!folder.contents.contains("into"))
         #expect(try Replay.run("merge", "a", "a", in: folder).code == 64)
         #expect(try Replay.run("merge", "into", "a", "--suite", "none.yml", in: folder).code == 65)
         #expect(!folder.contents.contains("into"))
     }
 
-    @Test("A killed merge leaves whole files only, and can be continued")
-    func killedMergeLeavesWholeFilesAndContinues() throws {
+    /// The files of a folder of results that a killed process may not leave incomplete.
+    private func results(_ name: String) -> [String: Data] {
+        files(name).filter { $0.key.hasSuffix(".json") || $0.key.hasSuffix(".zst") }
+    }
+
+    /// Stores 1,201 cells in the folder `from`.
+    private func sweepMany() throws {
         let capacities = "[" + (1...600).map { "\($0 * 10)" }.joined(separator: ", ") + "]"
         _ = try folder.file("suite.yml", Self.suite(capacities: capacities, policies: "[lru, fifo]"))
         _ = try folder.file("t.csv", SampleTrace(count: 40).csv)
         try sweep("from")
-        let whole = files("from")
-        #expect(whole.count == 2 * 1_201)
+        #expect(try cells("from").count == 1_201)
+    }
+
+    @Test("A killed merge leaves whole files only, and can be continued")
+    func killedMergeLeavesWholeFilesAndContinues() throws {
+        try sweepMany()
+        let whole = try cells("from")
         var wasKilledWithin = false
         for attempt in 0..<10 where !wasKilledWithin {
             let into = "into-\(attempt)"
+            let path = "\(folder.path)/\(into)"
             let process = try Replay.start(["merge", into, "from"], in: folder)
-            while process.isRunning, cells(into).count < 20 * (attempt + 1) { usleep(200) }
+            while process.isRunning, StoredCells.files(in: path).count < 20 * (attempt + 1) { usleep(200) }
             process.signal(SIGKILL)
             _ = process.wait()
-            let left = files(into).filter { $0.key.hasSuffix(".json") }
-            #expect(left.allSatisfy { whole[$0.key] == $0.value })
+            let left = try cells(into)
+            #expect(left.isSubset(of: whole))
             wasKilledWithin = !left.isEmpty && left.count < whole.count
             #expect(try Replay.run("merge", into, "from", in: folder).code == 0)
-            #expect(files(into).filter { $0.key.hasSuffix(".json") } == whole)
+            #expect(results(into) == results("from"))
         }
         #expect(wasKilledWithin, "every merge ended before it was killed")
+    }
+
+    @Test(
+        "A merge killed while it packs keeps every cell, and the next packing ends with the same bytes",
+        arguments: ["locked", "packed", "removing"])
+    func mergeKilledWhilePackingKeepsEveryCell(moment: String) throws {
+        try sweepMany()
+        let path = "\(folder.path)/into"
+        func hasCome() -> Bool {
+            let isPacked = FileManager.default.fileExists(atPath: "\(path)/cells.jsonl.zst")
+            return switch moment {
+            case "locked": FileManager.default.fileExists(atPath: "\(path)/cells.lock")
+            case "packed": isPacked
+            default: isPacked && StoredCells.files(in: path).count < 1_201
+            }
+        }
+        let process = try Replay.start(["merge", "into", "from"], in: folder)
+        while process.isRunning, !hasCome() { usleep(50) }
+        process.signal(SIGKILL)
+        _ = process.wait()
+        #expect(try cells("into") == cells("from"))
+        let packed = try Replay.run("results", "into", "--pack", in: folder)
+        #expect((packed.code, packed.text) == (0, "1,201 cells in into/cells.jsonl.zst\n"))
+        #expect(results("into") == results("from"))
+        #expect(StoredCells.files(in: path).isEmpty)
+    }
+
+    @Test("a damaged pack is one sentence of every command that reads it, and no command replaces it")
+    func damagedPack() throws {
+        try sweep("out")
+        try sweep("other", "--trace", "t")
+        let path = "\(folder.path)/out/cells.jsonl.zst"
+        let pack = try Data(contentsOf: URL(fileURLWithPath: path))
+        try pack.dropLast(9).write(to: URL(fileURLWithPath: path))
+        let commands = [
+            ["results", "out"], ["compare", "lru", "fifo", "--results", "out"], ["compare", "out", "other"],
+            ["merge", "into", "out"], ["merge", "out", "other"],
+            ["sweep", "suite.yml", "--results", "out", "--dry-run"], ["sweep", "suite.yml", "--results", "out"],
+        ]
+        for command in commands {
+            let outcome = try Replay.run(command, in: folder)
+            #expect((outcome.code, outcome.text) == (65, ""), "\(command)")
+            #expect(
+                outcome.errors
+                    == "replay: out/cells.jsonl.zst: the zstd data ends early: the file is truncated; a pack of cells as "
+                    + "'replay sweep' writes it is needed: restore the file, or delete it and run the sweep again.\n")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == pack.dropLast(9))
+        #expect(!folder.contents.contains("into"))
     }
 }

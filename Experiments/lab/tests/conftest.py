@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lab.cells import identity_hash
@@ -95,8 +96,32 @@ def write_cell(folder: Path, document: Mapping[str, Any], provenance: Mapping[st
 
 
 def cell_bytes(folder: Path) -> dict[str, bytes]:
-    """Returns the bytes of all stored cells by name, and checks that nothing else is in the folder of cells."""
-    return {path.name: path.read_bytes() for path in sorted((folder / "cells").iterdir())}
+    """Returns the bytes of all stored cells by the names of their files, packed or not, and of whatever else is in the
+    folder of cells."""
+    cells = {path.name: path.read_bytes() for path in (folder / "cells").iterdir()} if (folder / "cells").is_dir() else {}
+    if (folder / "cells.jsonl.zst").exists():
+        for line in pack_lines(folder):
+            cells[identity_hash(json.loads(line)["identity"]) + ".json"] = line
+    return dict(sorted(cells.items()))
+
+
+def pack_lines(folder: Path) -> list[bytes]:
+    """Returns the lines of a pack, in their order."""
+    with pa.input_stream(str(folder / "cells.jsonl.zst"), compression="zstd") as stream:
+        content: bytes = stream.read()
+    return content.splitlines(keepends=True)
+
+
+def write_pack(folder: Path, content: bytes) -> None:
+    """Writes a pack with some content."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with pa.output_stream(str(folder / "cells.jsonl.zst"), compression="zstd") as stream:
+        stream.write(content)
+
+
+def documents(folder: Path) -> list[dict[str, Any]]:
+    """Returns the stored cells of a folder, in the order of their names."""
+    return [json.loads(content) for content in cell_bytes(folder).values()]
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +163,7 @@ def faulty(tmp_path: Path, replay: str) -> MakeReplay:
     """Makes a command that runs `replay`, but first does what a text of Python says when it runs cells.
 
     The text knows ``state`` (a folder), ``arguments``, ``once(name)`` (whether this is the first call with the name on
-    this machine) and ``worker()`` (the process of the Dask worker).
+    this machine), ``worker()`` (the process of the Dask worker) and ``unpack(results)``.
     """
 
     def make(fault: str) -> str:
@@ -164,6 +189,13 @@ def faulty(tmp_path: Path, replay: str) -> MakeReplay:
 
                 def worker():
                     return psutil.Process().parent().parent().pid
+
+                def unpack(results):
+                    # Makes a file of each packed cell.
+                    from lab.cells import pack_path, read_cells
+                    for cell in list(read_cells(results)):
+                        (results / "cells" / (cell.hash + ".json")).write_bytes(cell.content)
+                    pack_path(results).unlink(missing_ok=True)
 
                 def announce(text):
                     part = state / "part"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from conftest import make_cell, write_cell
+from conftest import cell_bytes, make_cell, pack_lines, write_cell, write_pack
 
 import lab
-from lab.cells import parse_cell, read_cells
+from lab.cells import parse_cell, read_cells, stored_cell
 
 
 def test_hash_is_that_of_the_written_out_canonical_json() -> None:
@@ -131,3 +134,85 @@ def test_cell_in_two_folders_counts_once_and_must_be_equal(tmp_path: Path) -> No
         lab.load([first, second])
     assert str(first / "cells" / f"{name}.json") in str(caught.value)
     assert str(second / "cells" / f"{name}.json") in str(caught.value)
+
+
+def hand_made(folder: Path) -> list[bytes]:
+    """Writes five cells, each as a file of its own, and returns their bytes in the order of a pack."""
+    for capacity in range(1, 6):
+        document = make_cell(identity__capacity=f"{capacity}%", counts__evictions=capacity)
+        write_cell(folder, document, {"seconds": capacity / 2})
+    return list(cell_bytes(folder).values())
+
+
+def test_packed_cells_give_the_frames_of_the_files(tmp_path: Path) -> None:
+    lines = hand_made(tmp_path)
+    frame, units = lab.load(tmp_path), lab.units(tmp_path)
+    assert len(frame) == 5 and frame["seconds"].notna().all()
+    # Two cells are packed, one is packed and a file, and two are files.
+    write_pack(tmp_path, b"".join(lines[:3]))
+    for name in sorted(cell_bytes(tmp_path))[:2]:
+        (tmp_path / "cells" / name).unlink()
+    pd.testing.assert_frame_equal(lab.load(tmp_path), frame)
+    pd.testing.assert_frame_equal(lab.units(tmp_path), units)
+    # All are packed, as in a fresh clone of the repository.
+    write_pack(tmp_path, b"".join(lines))
+    for path in (tmp_path / "cells").iterdir():
+        path.unlink()
+    (tmp_path / "cells").rmdir()
+    pd.testing.assert_frame_equal(lab.load(tmp_path), frame)
+    pd.testing.assert_frame_equal(lab.units(tmp_path), units)
+    for place, name in enumerate(sorted(frame["hash"]), 1):
+        assert stored_cell(tmp_path, name) == (lines[place - 1], f"{tmp_path / 'cells.jsonl.zst'}:{place}")
+    assert stored_cell(tmp_path, "0" * 32) is None and stored_cell(tmp_path / "absent", "0" * 32) is None
+    assert len(list(read_cells([tmp_path, tmp_path]))) == 5
+
+
+def test_command_packs_what_python_reads(replay: str, reference: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "cells").mkdir()
+    for name, content in reference.items():
+        (tmp_path / "cells" / name).write_bytes(content)
+    frame = lab.load(tmp_path)
+    done = subprocess.run([replay, "results", str(tmp_path), "--pack"], check=True, capture_output=True, text=True)
+    assert done.stdout == f"20 cells in {tmp_path}/cells.jsonl.zst\n"
+    assert pack_lines(tmp_path) == [reference[name] for name in sorted(reference)]
+    assert not list((tmp_path / "cells").iterdir())
+    pd.testing.assert_frame_equal(lab.load(tmp_path), frame)
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda pack: b"", "has no cells"),
+        (lambda pack: pack[:3], "Truncated"),
+        (lambda pack: pack[:-1], "Truncated"),
+        (lambda pack: pack[: len(pack) // 2], "Truncated"),
+        (lambda pack: b"cells of a suite", "no complete zstd data"),
+        (lambda pack: pack + b"more", "no complete zstd data"),
+    ],
+)
+def test_damaged_pack_is_refused_with_its_path(
+    tmp_path: Path, damage: Callable[[bytes], bytes], sentence: str
+) -> None:
+    write_pack(tmp_path, b"".join(hand_made(tmp_path / "files")))
+    path = tmp_path / "cells.jsonl.zst"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(lab.ResultsError, match=sentence) as caught:
+        lab.load(tmp_path)
+    assert caught.value.path == str(path)
+    assert str(caught.value).endswith("restore the file, or delete it and run the sweep again.")
+
+
+def test_pack_with_other_lines_is_refused_with_its_line(tmp_path: Path) -> None:
+    lines = hand_made(tmp_path / "files")
+    for content, place, sentence in (
+        (b"".join([lines[1], lines[0]]), 2, "is not in order"),
+        (b"".join([lines[0], lines[0]]), 2, "is not in order"),
+        (b"".join(lines)[:-1], 5, "has no line break"),
+        (lines[0] + b"{}\n", 2, "the schema is None"),
+        (lines[0] + b"\xff\n", 2, "not valid JSON"),
+        (b"".join(lines).replace(b'"schema": "halcyon.cell/1"', b'"schema": "halcyon.cell/9"'), 1, "the schema is"),
+    ):
+        write_pack(tmp_path, content)
+        with pytest.raises(lab.ResultsError, match=sentence) as caught:
+            lab.load(tmp_path)
+        assert caught.value.path == f"{tmp_path / 'cells.jsonl.zst'}:{place}"

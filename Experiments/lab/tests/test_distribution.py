@@ -70,7 +70,8 @@ def test_local_processes_store_the_cells_of_one_process(
     assert len(list((tmp_path / "provenance").iterdir())) == 20
     again = lab.distribute(suite, tmp_path, replay=replay, workers=workers)
     assert (again.stored, again.stored_before) == (0, 20)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "provenance"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cells", "cells.jsonl.zst", "provenance"]
+    assert not list((tmp_path / "cells").iterdir())
 
 
 @pytest.mark.parametrize("order", ["reversed", "one by one", "all at once"])
@@ -309,8 +310,9 @@ def test_worker_whose_build_counts_differently_stops_the_run(
         f"""
         import re, subprocess
         subprocess.run([{replay!r}, *arguments])
-        folder = pathlib.Path(arguments[arguments.index("--results") + 1]) / "cells"
-        for path in folder.iterdir():
+        results = pathlib.Path(arguments[arguments.index("--results") + 1])
+        unpack(results)
+        for path in (results / "cells").iterdir():
             if not once(path.stem):
                 text = path.read_text()
                 path.write_text(re.sub(r'"evictions":\\s*([0-9]+)', r'"evictions":1\\1', text))
@@ -334,7 +336,9 @@ def test_delivery_that_is_no_cell_fails_and_is_not_stored(
         f"""
         import subprocess
         subprocess.run([{replay!r}, *arguments])
-        path = pathlib.Path(arguments[arguments.index("--results") + 1]) / "cells" / {name!r}
+        results = pathlib.Path(arguments[arguments.index("--results") + 1])
+        unpack(results)
+        path = results / "cells" / {name!r}
         if path.exists():
             path.write_bytes(path.read_bytes()[:-20])
         sys.exit(0)
@@ -427,7 +431,8 @@ def test_parts_by_user_add_up_to_the_cells_of_one_process(
     assert cell_bytes(results) == reference
     # Two cells are of per-user caches that share no model.
     assert (outcome.parts, outcome.stored) == (2 * parts, 20)
-    assert sorted(path.name for path in results.iterdir()) == ["cells", "provenance"]
+    assert sorted(path.name for path in results.iterdir()) == ["cells", "cells.jsonl.zst", "provenance"]
+    assert not list((tmp_path / "cells").iterdir())
     again = lab.distribute(suite, results, replay=replay, client=scheduler, users=parts)
     assert (again.stored_before, again.parts, again.failed) == (20, 0, [])
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import lab
-from conftest import ROOT
+from conftest import ROOT, cell_bytes, documents
 from lab.evidence import fill, write
 from lab.rerun import rerun
 
@@ -41,7 +40,7 @@ def results(replay: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def hits(results: Path, label: str, capacity: str) -> float:
     """The miss ratio of a policy, read from the files without the package."""
-    cells = [json.loads(path.read_text()) for path in (results / "policies" / "cells").glob("*.json")]
+    cells = documents(results / "policies")
     chosen = [c["counts"] for c in cells if c["label"] == label and c["identity"]["capacity"] == capacity]
     assert chosen
     return float(1 - sum(c["hits"] / c["requests"] for c in chosen) / len(chosen))
@@ -92,7 +91,7 @@ def test_the_costs_of_labels_are_those_over_the_better_control(replay: str, tmp_
     suite.write_text(LABELS.format(root=ROOT))
     command = [replay, "sweep", str(suite), "--results", str(tmp_path / "hypothesis")]
     subprocess.run(command, check=True, capture_output=True)
-    cells = [json.loads(path.read_text()) for path in (tmp_path / "hypothesis" / "cells").glob("*.json")]
+    cells = documents(tmp_path / "hypothesis")
 
     def mean(labels: str, capacity: str) -> float:
         chosen = [
@@ -141,8 +140,8 @@ def test_stored_cells_are_run_again_and_an_edited_one_is_found(replay: str, resu
     assert rerun(suite, folder, replay=replay, cells=3, seed=1) == (3, [])
     copy = tmp_path / "edited" / "cells"
     copy.mkdir(parents=True)
-    for path in (folder / "cells").glob("*.json"):
-        (copy / path.name).write_bytes(path.read_bytes().replace(b'"evictions":', b'"evictions":1'))
+    for name, content in cell_bytes(folder).items():
+        (copy / name).write_bytes(content.replace(b'"evictions":', b'"evictions":1'))
     assert len(rerun(suite, copy.parent, replay=replay, cells=2, seed=1)[1]) == 2
     with pytest.raises(lab.ResultsError, match="has no cell"):
         rerun(suite, tmp_path / "none", replay=replay)

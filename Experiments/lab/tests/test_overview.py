@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
@@ -11,6 +10,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from conftest import documents
 
 from lab.errors import ResultsError
 from lab.frontier import PRICES, frontier, points
@@ -22,8 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_picture_has_the_means_of_the_cells() -> None:
     misses: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for path in (EXPERIMENTS / "results/policies/cells").glob("*.json"):
-        cell = json.loads(path.read_text(encoding="utf-8"))
+    for cell in documents(EXPERIMENTS / "results/policies"):
         key = (cell["identity"]["fingerprint"], cell["identity"]["capacity"])
         misses[cell["label"]][key].append(1 - cell["counts"]["hits"] / cell["counts"]["requests"])
     relative = [100 * (mean(own) / mean(misses["lru"][key]) - 1) for key, own in misses["learned"].items()]
@@ -35,8 +34,7 @@ def test_picture_has_the_means_of_the_cells() -> None:
 
 def test_frontier_has_the_precision_and_coverage_of_the_cells() -> None:
     own: dict[str, dict[str, int]] = {}
-    for path in (EXPERIMENTS / "results/visits/cells").glob("*.json"):
-        cell = json.loads(path.read_text(encoding="utf-8"))
+    for cell in documents(EXPERIMENTS / "results/visits"):
         run, prefetch = cell["identity"], cell["identity"].get("prefetch", {})
         place = (cell["trace"]["name"], run["mode"], run["capacity"], run["seed"], run["labels"])
         if place != ("completejourney", "per_user", "60", 1, "given") or prefetch.get("latency_us", 1_000_000) != 1_000_000:
@@ -64,5 +62,4 @@ def test_confirmatory_suite_is_the_frozen_one() -> None:
     stated = re.search(r"^    ([0-9a-f]{64})$", document, re.MULTILINE)
     assert stated
     assert hashlib.sha256((EXPERIMENTS / "suites/confirmatory.yml").read_bytes()).hexdigest() == stated[1]
-    cells = list((EXPERIMENTS / "results/confirmatory/cells").glob("*.json"))
-    assert len(cells) == 644
+    assert len(documents(EXPERIMENTS / "results/confirmatory")) == 644

@@ -20,7 +20,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import ROOT, make_cell, write_cell
+from conftest import ROOT, cell_bytes, documents, make_cell, write_cell
 from scipy.stats import binomtest
 
 import lab
@@ -83,7 +83,7 @@ def fill(folder: Path) -> None:
 
 def raw(folder: Path) -> list[dict[str, Any]]:
     """The cells as they are on disk."""
-    return [json.loads(path.read_text()) for path in sorted((folder / "cells").glob("*.json"))]
+    return documents(folder)
 
 
 def chosen(folder: Path, trace: str, policy: str, capacity: str, **identity: Any) -> list[dict[str, Any]]:
@@ -508,7 +508,8 @@ def test_page_is_one_file_with_the_cells(page: Path, results: Path, run_file: Pa
 
 
 def test_hash_of_all_cells_is_what_the_page_says_how_to_compute(page: Path, results: Path) -> None:
-    command = f'for f in "{results}/cells"; do (cd "$f" && sha256sum *.json); done | LC_ALL=C sort -u | sha256sum'
+    # The cells are files here, which are the lines of a pack.
+    command = f'cat "{results}/cells"/*.json | LC_ALL=C sort -u | sha256sum'
     done = subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True)
     facts = json.loads(Parsed(page.read_text()).scripts["halcyon-data"])["provenance"]["facts"]
     assert [values for name, values in facts if name == "hash of all cells"] == [[[done.stdout.split()[0], None]]]
@@ -623,18 +624,18 @@ def test_one_trace_under_two_names_counts_once(tmp_path: Path) -> None:
 
 
 def test_page_of_all_stored_results(chrome: Chrome, tmp_path: Path) -> None:
-    folders = [path.parent for path in sorted((ROOT / "Experiments" / "results").glob("*/cells"))]
+    folders = [path.parent for path in sorted((ROOT / "Experiments" / "results").glob("*/cells.jsonl.zst"))]
     if not folders:
         pytest.skip("no results are stored")
     path = tmp_path / "report.html"
-    assert lab.report(folders, path) == len({each.name for folder in folders for each in (folder / "cells").iterdir()})
+    assert lab.report(folders, path) == len({name for folder in folders for name in cell_bytes(folder)})
     assert path.stat().st_size < 12e6
     open_page(chrome, path)
     assert errors(chrome) == []
     # 2 s on a quiet machine; the limit is for one that is not.
     assert chrome.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd") < 12_000
     select(chrome, "choose-trace", "web12")
-    files = [json.loads(each.read_text()) for each in (ROOT / "Experiments" / "results" / "policies" / "cells").glob("*.json")]
+    files = documents(ROOT / "Experiments" / "results" / "policies")
     for policy in CORE:
         own = [each for each in files if each["trace"]["name"] == "web12" and each["label"] == policy]
         expected = [ratio([each for each in own if each["identity"]["capacity"] == name]) for name in ("1%", "5%", "10%", "20%")]

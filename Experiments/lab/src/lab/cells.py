@@ -1,15 +1,24 @@
-"""Reads and checks stored cells: one JSON file per cell, named by the hash of its identity."""
+"""Reads and checks stored cells.
+
+A results folder has its cells in one file, ``cells.jsonl.zst``: a line per cell, in the order of their hashes, compressed
+with zstd. While a suite runs, and after an interruption, cells are also files of their own in ``cells``, named by the
+hash of the cell's identity. Only ``replay`` writes the one file (``replay results FOLDER --pack``).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import heapq
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from lab.errors import ResultsError
 
@@ -47,12 +56,14 @@ class Cell:
     hash: str
     #: The whole document.
     document: Mapping[str, Any]
-    #: The bytes of the file.
+    #: The bytes of the file: one line.
     content: bytes
     #: The sidecar's document, or None if there is none.
     provenance: Mapping[str, Any] | None = None
-    #: The file, or None if the bytes came from elsewhere.
-    path: Path | None = None
+    #: The results folder, or None if the bytes came from elsewhere.
+    folder: Path | None = None
+    #: The path of the file, with the line if it has several cells.
+    place: str = ""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -101,8 +112,18 @@ def parse_document(content: bytes, source: str | os.PathLike[str], schema: str) 
     return document
 
 
+def pack_path(folder: str | os.PathLike[str]) -> Path:
+    """Returns the path of the file that has the packed cells of a results folder."""
+    return Path(folder) / "cells.jsonl.zst"
+
+
+def is_results_folder(folder: str | os.PathLike[str]) -> bool:
+    """Returns whether a folder has packed cells, or a folder for cells."""
+    return pack_path(folder).exists() or (Path(folder) / "cells").is_dir()
+
+
 def cell_path(folder: str | os.PathLike[str], name: str) -> Path:
-    """Returns the path of a cell in a results folder."""
+    """Returns the path of a cell in a results folder, before it is packed."""
     return Path(folder) / "cells" / f"{name}.json"
 
 
@@ -111,16 +132,30 @@ def provenance_path(folder: str | os.PathLike[str], name: str) -> Path:
     return Path(folder) / "provenance" / f"{name}.json"
 
 
+def stored_cell(folder: str | os.PathLike[str], name: str) -> tuple[bytes, str] | None:
+    """Returns the bytes of a stored cell, packed or not, and its place; None if it is not stored.
+
+    Raises ``ResultsError`` if the file cannot be read or the pack is damaged.
+    """
+    path = cell_path(folder, name)
+    try:
+        return path.read_bytes(), str(path)
+    except FileNotFoundError:
+        return _packed(folder).get(name)
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read: {error.strerror}.") from None
+
+
 def read_cell(folder: str | os.PathLike[str], name: str) -> Cell:
     """Returns the cell of a results folder with a given hash, with its sidecar if there is one.
 
-    Raises ``ResultsError`` as ``parse_cell`` does, and if the file cannot be read.
+    Raises ``ResultsError`` as ``parse_cell`` does, and if the cell is not stored.
     """
-    path = cell_path(folder, name)
-    cell = parse_cell(_read(path), path, name)
-    sidecar = provenance_path(folder, name)
-    provenance = parse_document(_read(sidecar), sidecar, PROVENANCE_SCHEMA) if sidecar.exists() else None
-    return Cell(cell.hash, cell.document, cell.content, provenance, path)
+    stored = stored_cell(folder, name)
+    if stored is None:
+        raise ResultsError(cell_path(folder, name), "is not stored.")
+    content, place = stored
+    return _with_sidecar(parse_cell(content, place, name), folder, place)
 
 
 def read_cells(folders: Folders) -> Iterator[Cell]:
@@ -130,25 +165,80 @@ def read_cells(folders: Folders) -> Iterator[Cell]:
     both. Raises ``ResultsError`` for the first file that is not a valid cell, for a folder that is not a results
     folder, and for a cell with different bytes.
     """
-    seen: dict[str, Path] = {}
+    seen: dict[str, tuple[bytes, str]] = {}
     for folder in folder_list(folders):
-        cells = folder / "cells"
-        if not cells.is_dir():
+        if not is_results_folder(folder):
             raise ResultsError(
-                folder, "no results folder; one that `replay sweep --results` wrote has a folder 'cells'."
+                folder,
+                "no results folder; one that `replay sweep --results` wrote has a file 'cells.jsonl.zst' or a folder 'cells'.",
             )
-        for path in sorted(cells.iterdir()):
-            if path.name.startswith("."):
-                continue
-            if path.suffix != ".json" or not _HASH.fullmatch(path.stem):
-                raise ResultsError(path, "not a cell; 'cells' holds files named by 32 hexadecimal digits and '.json'.")
-            first = seen.get(path.stem)
-            if first is not None:
-                if first.read_bytes() != _read(path):
-                    raise ResultsError(path, f"differs from {first}; a cell has the same bytes wherever it was run.")
-                continue
-            seen[path.stem] = path
-            yield read_cell(folder, path.stem)
+        # The files are listed first: what is packed meanwhile is in the pack.
+        names = _file_names(folder)
+        files = (read_cell(folder, name) for name in names)
+        for cell in heapq.merge(files, _read_pack(folder), key=lambda cell: cell.hash):
+            digest = hashlib.sha256(cell.content).digest()
+            if cell.hash not in seen:
+                seen[cell.hash] = digest, cell.place
+                yield cell
+            elif seen[cell.hash][0] != digest:
+                first = seen[cell.hash][1]
+                raise ResultsError(cell.place, f"differs from {first}; a cell has the same bytes wherever it was run.")
+
+
+def _file_names(folder: Path) -> list[str]:
+    """Returns the hashes of the cells that have files of their own."""
+    cells, names = folder / "cells", []
+    for path in sorted(cells.iterdir()) if cells.is_dir() else ():
+        if path.name.startswith("."):
+            continue
+        if path.suffix != ".json" or not _HASH.fullmatch(path.stem):
+            raise ResultsError(path, "not a cell; 'cells' holds files named by 32 hexadecimal digits and '.json'.")
+        names.append(path.stem)
+    return names
+
+
+def _read_pack(folder: str | os.PathLike[str]) -> Iterator[Cell]:
+    """Returns the packed cells of a folder in their order; none without a pack."""
+    path, last = pack_path(folder), ""
+    needed = "a pack as `replay sweep` writes it is needed: restore the file, or delete it and run the sweep again."
+    if not path.exists():
+        return
+    try:
+        with pa.input_stream(os.fspath(path), compression="zstd") as stream:
+            content: bytes = stream.read()
+    except OSError as error:
+        raise ResultsError(path, f"no complete zstd data ({error}); {needed}") from None
+    if not content:
+        raise ResultsError(path, f"has no cells; {needed}")
+    for number, line in enumerate(content.splitlines(keepends=True), 1):
+        place = f"{path}:{number}"
+        if not line.endswith(b"\n"):
+            raise ResultsError(place, f"has no line break; {needed}")
+        cell = parse_cell(line, place)
+        if cell.hash <= last:
+            raise ResultsError(place, f"the cell {cell.hash} is not in order; {needed}")
+        last = cell.hash
+        yield _with_sidecar(cell, folder, place)
+
+
+def _packed(folder: str | os.PathLike[str]) -> Mapping[str, tuple[bytes, str]]:
+    """Returns the bytes and the places of the packed cells of a folder by hash. The pack is read again once it has changed."""
+    try:
+        status = pack_path(folder).stat()
+    except FileNotFoundError:
+        return {}
+    return _packed_version(os.fspath(folder), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _packed_version(folder: str, *version: int) -> Mapping[str, tuple[bytes, str]]:
+    return {cell.hash: (cell.content, cell.place) for cell in _read_pack(folder)}
+
+
+def _with_sidecar(cell: Cell, folder: str | os.PathLike[str], place: str) -> Cell:
+    sidecar = provenance_path(folder, cell.hash)
+    provenance = parse_document(_read(sidecar), sidecar, PROVENANCE_SCHEMA) if sidecar.exists() else None
+    return replace(cell, provenance=provenance, folder=Path(folder), place=place)
 
 
 def folder_list(folders: Folders) -> list[Path]:

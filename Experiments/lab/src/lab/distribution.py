@@ -18,9 +18,9 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.comm.core import CommClosedError
 
-from lab.cells import cell_path, parse_cell, provenance_path, read_cell
+from lab.cells import cell_path, is_results_folder, parse_cell, provenance_path, read_cell, stored_cell
 from lab.command import find_replay, last_sentence, run_replay
-from lab.errors import LabError, ResultsError, UsageError
+from lab.errors import LabError, ReplayError, ResultsError, UsageError
 from lab.planning import Batch, Plan, PlannedCell, batches, read_plan
 from lab.worker import Delivery, ReplayKilled, run_batch
 
@@ -87,8 +87,10 @@ def distribute(
     """Runs the cells of a suite that are not stored yet, as tasks of Dask, and stores them.
 
     The results folder ends up with the same cells, byte for byte, as ``replay sweep SUITE --results RESULTS`` writes
-    in one process, whatever the number of workers, their order, and whatever was lost and repeated on the way. Stored
-    cells are not run again, so that an interrupted call goes on where it was; at most the running batches are lost.
+    in one process, whatever the number of workers, their order, and whatever was lost and repeated on the way. Each
+    cell is a file of its own until all have been run; ``replay results RESULTS --pack`` then makes one file of them.
+    Stored cells are not run again, so that an interrupted call goes on where it was; at most the running batches are
+    lost.
 
     - ``suite``: the suite file. With workers on other machines, the suite, its traces and ``replay`` must have the
       same paths there. Workers need this package; nothing else is sent to them.
@@ -142,6 +144,7 @@ def distribute(
             run.all(sorted(work, key=lambda batch: (-batch.seconds, batch.trace, batch.cells[0].hash)))
     if parts.of:
         parts.merge(command, folder, outcome)
+    _pack(command, folder)
     outcome.seconds = time.monotonic() - start
     return outcome
 
@@ -158,14 +161,17 @@ def store(
     cell = parse_cell(content, source, name)
     path = cell_path(folder, cell.hash)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not _create(path, content):
-        if path.read_bytes() == content:
+    stored = stored_cell(folder, cell.hash)
+    if stored is None and not _create(path, content):
+        stored = stored_cell(folder, cell.hash)
+    if stored is not None:
+        if stored[0] == content:
             return False
         conflict = Path(folder) / "conflicts" / path.name
         conflict.parent.mkdir(exist_ok=True)
         conflict.write_bytes(content)
         raise ResultsError(
-            path,
+            stored[1],
             f"differs from the same cell of {source}, kept as {conflict}; equal identities must give equal bytes.",
         )
     if provenance is not None:
@@ -374,8 +380,8 @@ class _Parts:
                 done = run_replay(replay, ["merge", merged, os.fspath(parts)])
                 message = last_sentence(done.stderr) or last_sentence(done.stdout)
                 for name in self.of:
-                    if cell_path(merged, name).exists():
-                        store(results, cell_path(merged, name).read_bytes(), None, "the sum of its parts", name)
+                    if (sum_of_parts := stored_cell(merged, name)) is not None:
+                        store(results, sum_of_parts[0], None, "the sum of its parts", name)
         broken = {failure.hash for failure in outcome.failed}
         for name, hashes in self.of.items():
             if _is_stored(results, name):
@@ -467,10 +473,19 @@ def _missing(folder: Path, cells: Sequence[PlannedCell]) -> list[PlannedCell]:
 
 
 def _is_stored(folder: Path, name: str) -> bool:
-    if not cell_path(folder, name).exists():
+    if stored_cell(folder, name) is None:
         return False
     read_cell(folder, name)
     return True
+
+
+def _pack(replay: str, folder: Path) -> None:
+    """Makes one file of the stored cells. Raises ``ReplayError`` with the command's sentence if it fails."""
+    if not is_results_folder(folder):
+        return
+    done = run_replay(replay, ["results", os.fspath(folder), "--pack"])
+    if done.returncode != 0:
+        raise ReplayError(f"`replay results --pack` failed: {last_sentence(done.stderr)}")
 
 
 __all__ = ["Distribution", "FailedCell", "Plan", "distribute", "store"]

@@ -222,7 +222,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "latency_p99_ms": latency.get("p99_ms"),
         "unit_kind": stored_units["kind"] if stored_units else None,
         "units": len(stored_units["requests"]) if stored_units else None,
-        "folder": str(cell.path.parent.parent) if cell.path else None,
+        "folder": str(cell.folder) if cell.folder else None,
     }
     for name, value in identity.get("parameters", {}).items():
         row[f"p_{name}"] = str(value)

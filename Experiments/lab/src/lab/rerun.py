@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.cells import cell_path
+from lab.cells import stored_cell
 from lab.command import find_replay, run_replay
 from lab.errors import ResultsError
 from lab.planning import read_plan
@@ -26,7 +26,7 @@ def rerun(
     stored = [
         cell
         for cell in plan.cells
-        if cell_path(results, cell.hash).exists() and (not traces or cell.trace in traces)
+        if stored_cell(results, cell.hash) and (not traces or cell.trace in traces)
     ]
     if not stored:
         raise ResultsError(results, f"has no cell of {suite} whose trace can be read")
@@ -35,7 +35,7 @@ def rerun(
     with tempfile.TemporaryDirectory(prefix="halcyon-lab-") as folder:
         for cell in drawn:
             run_replay(command, ["sweep", str(suite), "--trace", cell.trace, "--cell", cell.hash, "--results", folder])
-            again = cell_path(folder, cell.hash)
-            if not again.exists() or again.read_bytes() != cell_path(results, cell.hash).read_bytes():
+            again, before = stored_cell(folder, cell.hash), stored_cell(results, cell.hash)
+            if again is None or before is None or again[0] != before[0]:
                 different.append(cell.name)
     return len(drawn), different

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import supervise
-from lab.cells import cell_path, provenance_path
+from lab.cells import provenance_path, stored_cell
 from lab.command import last_sentence
 from lab.errors import ReplayError
 
@@ -91,12 +91,11 @@ def _supervised(folder: str, command: list[str]) -> tuple[int, str, bytes]:
 
 def _delivery(folder: str, name: str, here: str) -> Delivery | None:
     """Returns a stored cell; None if it was not stored."""
-    try:
-        cell = cell_path(folder, name).read_bytes()
-    except FileNotFoundError:
+    stored = stored_cell(folder, name)
+    if stored is None:
         return None
     sidecar = provenance_path(folder, name)
-    return Delivery(name, cell, sidecar.read_bytes() if sidecar.exists() else None, None, here)
+    return Delivery(name, stored[0], sidecar.read_bytes() if sidecar.exists() else None, None, here)
 
 
 def _reason(name: str, output: str, errors: bytes) -> str:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from lab.cells import is_results_folder
 from lab.errors import ResultsError, UsageError
 from lab.evidence import apps, claims, confirmatory, eviction, labels, prefetch, visits
 from lab.evidence.formats import forget
@@ -73,7 +74,7 @@ def fill(document: str, results: Path, *, source: str = "document") -> str:
             raise UsageError(f"{source}: there is no table '{name}'; there are {', '.join(TABLES)}.")
         suite, make = TABLES[name]
         folder = results / suite
-        if not (folder / "cells").is_dir():
+        if not is_results_folder(folder):
             raise ResultsError(folder, "has no results; run 'make evidence'")
         return f"{match[1]}{make(folder)}{match[4]}"
 

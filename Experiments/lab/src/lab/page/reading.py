@@ -20,7 +20,7 @@ class Stored:
     suites: dict[str, list[str]]
     #: The other names of a trace in some folders, by its fingerprint.
     aliases: dict[str, list[str]]
-    #: The SHA-256 digest of the list of all files, as `sha256sum *.json | sort -u | sha256sum` prints it.
+    #: The SHA-256 digest of all cells, as `zstd -dc FOLDER/cells.jsonl.zst … | LC_ALL=C sort -u | sha256sum` prints it.
     digest: str
 
 
@@ -34,13 +34,13 @@ def read(folders: Folders) -> Stored:
     cells: dict[str, Cell] = {}
     suites: dict[str, list[str]] = defaultdict(list)
     names: dict[str, set[str]] = defaultdict(set)
-    lines: set[str] = set()
+    lines: set[bytes] = set()
     for folder in folder_list(folders):
         for cell in read_cells(folder):
             first = cells.setdefault(cell.hash, cell)
             if _without_name(first) != _without_name(cell):
                 raise ResultsError(
-                    cell.path or folder, f"differs from {first.path}; a cell has the same counts wherever it was run."
+                    cell.place or folder, f"differs from {first.place}; a cell has the same counts wherever it was run."
                 )
             if first.provenance is None and cell.provenance is not None:
                 cells[cell.hash] = replace(first, provenance=cell.provenance)
@@ -48,13 +48,13 @@ def read(folders: Folders) -> Stored:
             if name not in suites[cell.hash]:
                 suites[cell.hash].append(name)
             names[cell.identity["fingerprint"]].add(cell.document["trace"]["name"])
-            lines.add(f"{hashlib.sha256(cell.content).hexdigest()}  {cell.hash}.json\n")
+            lines.add(cell.content)
     chosen = {fingerprint: max(found, key=lambda name: (len(name), name)) for fingerprint, found in names.items()}
     return Stored(
         cells=[_named(cell, chosen[cell.identity["fingerprint"]]) for cell in cells.values()],
         suites=dict(suites),
         aliases={key: sorted(found - {chosen[key]}) for key, found in names.items() if len(found) > 1},
-        digest=hashlib.sha256("".join(sorted(lines)).encode()).hexdigest(),
+        digest=hashlib.sha256(b"".join(sorted(lines))).hexdigest(),
     )
 
 
