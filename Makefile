@@ -265,10 +265,10 @@ confirmatory: release $(LAB_VENV)/ready
 
 # Of one suite: make report RESULTS=Experiments/results/policies. RUN=FILES: results of 'replay run' or 'replay explain' with
 # --format json, for the calibration. Without Chromium there is no picture, which is an error under HALCYON_STRICT=1 only.
-RESULTS := $(filter-out Experiments/results/regression%,$(patsubst %/cells,%,$(wildcard Experiments/results/*/cells)))
+RESULTS := $(filter-out Experiments/results/regression%,$(patsubst %/cells.jsonl.zst,%,$(wildcard Experiments/results/*/cells.jsonl.zst)))
 RUN     :=
 REPORT  := .build/report
-report: $(LAB_VENV)/ready
+report: release $(LAB_VENV)/ready
 	@mkdir -p $(REPORT)
 	@$(LAB) report $(RESULTS) $(REPORT)/index.html --title "Halcyon: results" $(addprefix --run ,$(RUN))
 	@{ .ci/install-dependencies browser && $(LAB) screenshot $(REPORT)/index.html $(REPORT)/report.png; } || \

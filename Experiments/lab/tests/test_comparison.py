@@ -274,7 +274,7 @@ def numbers(text: str) -> list[float]:
 
 def test_the_table_of_categories_has_the_means_of_its_pairs() -> None:
     table = fill("<!-- table: categories -->\n<!-- end of table -->\n", RESULTS)
-    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")][1:]
+    rows = [[part.strip() for part in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")][2:]
     for control, column in ((PERMUTED, 2), ("without", 4)):
         pairs = labels(control)
         (whole,) = compare([pairs])
@@ -289,6 +289,8 @@ def test_the_table_of_categories_has_the_means_of_its_pairs() -> None:
 def test_sides_that_cannot_be_compared_are_one_sentence() -> None:
     results, _ = frames(RESULTS / "kingfisher")
     learned = results[results["label"] == "learned"]
+    with pytest.raises(lab.UsageError, match="no pair has the trace 'none'"):
+        tiers().of(trace="none")
     with pytest.raises(lab.UsageError, match="no cell of the first side has a partner"):
         pairing(learned, results[results["label"] == "lru"])
     several = pairing(learned, results, compared=["tiers"])

@@ -432,7 +432,7 @@ def test_parts_by_user_add_up_to_the_cells_of_one_process(
     # Two cells are of per-user caches that share no model.
     assert (outcome.parts, outcome.stored) == (2 * parts, 20)
     assert sorted(path.name for path in results.iterdir()) == ["cells", "cells.jsonl.zst", "provenance"]
-    assert not list((tmp_path / "cells").iterdir())
+    assert not list((results / "cells").iterdir())
     again = lab.distribute(suite, results, replay=replay, client=scheduler, users=parts)
     assert (again.stored_before, again.parts, again.failed) == (20, 0, [])
 

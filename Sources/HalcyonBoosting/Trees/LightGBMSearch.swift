@@ -43,7 +43,7 @@ struct LightGBMSearch {
 
     /// The files that match a pattern of the shell; characters of the prefix have no special meaning.
     private static func files(like pattern: String, below prefix: String) -> [String] {
-        let literal = prefix.flatMap { "\\*?[".contains($0) ? ["\\", $0] : [$0] }
+        let literal: [Character] = prefix.flatMap { "\\*?[".contains($0) ? ["\\", $0] : [$0] }
         var found = glob_t()
         defer { globfree(&found) }
         guard glob(String(literal) + pattern, 0, nil, &found) == 0 else { return [] }

@@ -22,7 +22,7 @@ struct CellPack: Sendable {
         let cell: StoredCell
     }
 
-    /// The compression level. At 12, the 3,520 cells of the suite `policies` (10.4 MB) take 0.3 s and 1.2 MB; at 19, they
+    /// The compression level. At 12, the 3,520 cells of the suite `policies` (10.4 MB) take 0.3 s and 1.2 MB. At 19, they
     /// take 4 s and 1.0 MB; at 3, 0.03 s and 1.5 MB.
     static let level: Int32 = 12
 

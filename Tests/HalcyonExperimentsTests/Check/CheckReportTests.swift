@@ -24,8 +24,9 @@ struct CheckReportTests {
         var missed = run(.shared, "s3-fifo(small=0.2)", "1%", 2_400)
         (missed.recordedHits, missed.recordedVersion) = (3_000, version)
         missed.changes = ["hits 2,400 (stored 3,000)", "hits over time"]
-        missed.limit = RunLimit(policy: "s3-fifo(small=0.2)")
-        (missed.limit?.floor, missed.limit?.baseline, missed.limit?.highestLoss) = (0.299, "lru", -0.04)
+        var limit = RunLimit(policy: "s3-fifo(small=0.2)")
+        (limit.floor, limit.baseline, limit.highestLoss) = (0.299, "lru", -0.04)
+        missed.limit = limit
         missed.baselineHitRatio = 0.25
         return CheckReport(
             suite: "s.yml", folder: "r", resultVersion: build,

@@ -48,8 +48,12 @@ class Pairing:
     sides: Sequence[Sides]
 
     def of(self, **fields: str) -> Pairing:
-        """Returns the pairs of a trace, a mode, a capacity, or several of these."""
-        return Pairing([each for each in self.sides if _has(each, fields)])
+        """Returns the pairs of a trace, a mode, a capacity, or several of these. Raises ``UsageError`` if there is none."""
+        sides = [each for each in self.sides if _has(each, fields)]
+        if not sides:
+            wanted = " and ".join(f"the {name} '{value}'" for name, value in fields.items())
+            raise UsageError(f"no pair has {wanted}.")
+        return Pairing(sides)
 
 
 @dataclass(frozen=True)
