@@ -228,11 +228,12 @@ evidence: release $(LAB_VENV)/ready
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
 	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
-# The same in five minutes: the tables against the stored results, all cells of an app's tiers on the bundled traces run again, and
+# The same in five minutes: the tables and the committed notebooks against the stored results and the code, all cells of an app's tiers on the bundled traces run again, and
 # where HALCYON_TRACES names the traces three cells of each suite, drawn by the day. Fails if one byte differs.
 RERUN = $(LAB) rerun Experiments/suites/$(1).yml Experiments/results/$(1) --replay $(REPLAY) --seed $$(date +%j)
 check-evidence: release $(LAB_VENV)/ready
 	@$(LAB) evidence --check Experiments/results $(PAGES) $(PICTURES)
+	@$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --check
 	@$(call RERUN,kingfisher) --trace shop --trace feed --cells 100
 	@$(call RERUN,bytes) --trace feed --cells 5
 	@$(call RERUN,peers) --trace shop --trace feed --trace feed_objects --cells 5

@@ -293,8 +293,8 @@ struct StoredResultsTests {
         #expect(StoredCells.files(in: path).isEmpty)
     }
 
-    @Test("a damaged pack is one sentence of every command that reads it, and no command replaces it")
-    func damagedPack() throws {
+    @Test("Every command that reads a damaged pack refuses it in one sentence, and none replaces it")
+    func damagedPackIsRefusedByEveryCommand() throws {
         try sweep("out")
         try sweep("other", "--trace", "t")
         let path = "\(folder.path)/out/cells.jsonl.zst"

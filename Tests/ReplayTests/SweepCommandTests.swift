@@ -81,7 +81,8 @@ struct SweepCommandTests {
         #expect(!kept.isEmpty)
         if signal == SIGINT, try !folder.text("errors").isEmpty {
             #expect(
-                try folder.text("errors") == "replay: interrupted: what is stored is kept; the same command goes on.\n")
+                try folder.text("errors")
+                    == "replay: interrupted: stored cells are kept; repeat the command to continue.\n")
         }
         #expect(try Replay.run("sweep", "long.yml", "--results", "cut", in: folder).code == 0)
         #expect(try Replay.run("sweep", "long.yml", "--results", "whole", "--threads", "1", in: folder).code == 0)

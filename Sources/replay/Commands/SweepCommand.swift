@@ -16,9 +16,9 @@ struct SweepCommand: AsyncParsableCommand {
         commandName: "sweep", abstract: "Run a suite of experiments and store the result of each cell.",
         discussion: """
             A suite is a YAML file: traces × policies × capacities × modes × prefetching × seeds × labels. Each cell is \
-            stored as soon as it is run, as FOLDER/cells/HASH.json, and is not run again. A sweep that is done packs all \
-            cells into FOLDER/cells.jsonl.zst. An interrupted sweep goes on when the command is repeated. 'replay results' \
-            lists what is stored, 'replay compare' compares it.
+            stored as soon as it is run, as FOLDER/cells/HASH.json, and is not run again. A completed sweep packs all \
+            cells into FOLDER/cells.jsonl.zst. Repeating the command continues an interrupted sweep. \
+            'replay results' lists the stored cells, 'replay compare' compares them.
 
             The exit code is 1 if a cell could not be run; the other cells are still run and stored.
             """)

@@ -33,14 +33,14 @@ struct Interruption {
     /// States the files that the command is going to write, for the sentence about an interruption.
     static func expect(_ paths: [String]) { outputs.withLock { $0 += paths } }
 
-    /// States that each file that is complete is kept, and that the same command goes on from there.
+    /// States that complete files are kept and that repeating the command continues the run.
     static func expectToContinue() { continues.withLock { $0 = true } }
 
     private static let continues = Mutex(false)
 
     /// What an interruption leaves, as one sentence.
     private static var sentence: String {
-        if continues.withLock({ $0 }) { return "interrupted: what is stored is kept; the same command goes on." }
+        if continues.withLock({ $0 }) { return "interrupted: stored cells are kept; repeat the command to continue." }
         let completed = AtomicFile.completedFiles
         let incomplete = AtomicFile.incompleteOutputs
         var facts = completed.isEmpty ? [] : ["\(list(completed)) complete"]

@@ -6,7 +6,7 @@ import Testing
 @Suite("Limits in a suite", .timeLimit(.minutes(20)))
 struct RunLimitTests {
     private func suite(
-        _ limits: String, _ fields: String = "policies: [lru, 's3-fifo(small=0.2)'], capacities: [1%, 64MB]"
+        _ limits: String, _ fields: String = "policies: [lru, 's3-fifo(small=0.2)']\n    capacities: [1%, 64MB]"
     )
         throws -> Suite
     {
@@ -34,35 +34,35 @@ struct RunLimitTests {
     @Test(
         "A wrong limit is one sentence with line and column",
         arguments: [
-            ("{policy: lru}", "7:9: a limit needs 'floor', 'byte_floor', 'highest_latency_ms' or 'highest_loss'."),
-            ("{floor: 0}", "7:9: A limit needs 'policy'."),
-            ("{policy: lru, floor: 30}", "7:30: '30' is not a ratio: write a number from 0.0 to 1.0."),
-            ("{policy: lru, floor: .nan}", "7:30: '.nan' is not a ratio: write a number from 0.0 to 1.0."),
-            ("{policy: lru, byte_floor: 2}", "7:35: '2' is not a ratio: write a number from 0.0 to 1.0."),
+            ("{policy: lru}", "8:9: a limit needs 'floor', 'byte_floor', 'highest_latency_ms' or 'highest_loss'."),
+            ("{floor: 0}", "8:9: A limit needs 'policy'."),
+            ("{policy: lru, floor: 30}", "8:30: '30' is not a ratio: write a number from 0.0 to 1.0."),
+            ("{policy: lru, floor: .nan}", "8:30: '.nan' is not a ratio: write a number from 0.0 to 1.0."),
+            ("{policy: lru, byte_floor: 2}", "8:35: '2' is not a ratio: write a number from 0.0 to 1.0."),
             (
                 "{policy: lru, hits: 3}",
-                "7:23: A limit has no 'hits': accepted are policy, trace, mode, capacity, floor, byte_floor, "
+                "8:23: A limit has no 'hits': accepted are policy, trace, mode, capacity, floor, byte_floor, "
                     + "highest_latency_ms, baseline, highest_loss."
             ),
-            ("{policy: fifo, floor: 0}", "7:18: the experiment has no policy 'fifo': it has lru, s3-fifo(small=0.2)."),
+            ("{policy: fifo, floor: 0}", "8:18: the experiment has no policy 'fifo': it has lru, s3-fifo(small=0.2)."),
             (
                 "{policy: s3-fifo, floor: 0}",
-                "7:18: the experiment has no policy 's3-fifo': it has lru, s3-fifo(small=0.2)."
+                "8:18: the experiment has no policy 's3-fifo': it has lru, s3-fifo(small=0.2)."
             ),
-            ("{policy: lru(x=1), floor: 0}", "7:18: lru has no parameter 'x': it has none at all."),
-            ("{policy: lru, trace: c, floor: 0}", "7:30: the experiment has no trace 'c': it has a, b."),
-            ("{policy: lru, mode: per_user, floor: 0}", "7:29: the experiment has no mode 'per_user': it has shared."),
-            ("{policy: lru, mode: both, floor: 0}", "7:29: 'both' is not a mode: write shared or per_user."),
-            ("{policy: lru, capacity: 2%, floor: 0}", "7:33: the experiment has no capacity '2%': it has 1%, 64MB."),
-            ("{policy: lru, highest_loss: 0}", "7:37: a highest loss needs a 'baseline' to compare with."),
-            ("{policy: lru, baseline: lru, floor: 0}", "7:33: a baseline needs 'highest_loss'."),
+            ("{policy: lru(x=1), floor: 0}", "8:18: lru has no parameter 'x': it has none at all."),
+            ("{policy: lru, trace: c, floor: 0}", "8:30: the experiment has no trace 'c': it has a, b."),
+            ("{policy: lru, mode: per_user, floor: 0}", "8:29: the experiment has no mode 'per_user': it has shared."),
+            ("{policy: lru, mode: both, floor: 0}", "8:29: 'both' is not a mode: write shared or per_user."),
+            ("{policy: lru, capacity: 2%, floor: 0}", "8:33: the experiment has no capacity '2%': it has 1%, 64MB."),
+            ("{policy: lru, highest_loss: 0}", "8:37: a highest loss needs a 'baseline' to compare with."),
+            ("{policy: lru, baseline: lru, floor: 0}", "8:33: a baseline needs 'highest_loss'."),
             (
                 "{policy: lru, baseline: arc, highest_loss: 0}",
-                "7:33: the experiment has no policy 'arc': it has lru, s3-fifo(small=0.2)."
+                "8:33: the experiment has no policy 'arc': it has lru, s3-fifo(small=0.2)."
             ),
             (
                 "{policy: lru, highest_latency_ms: 3}",
-                "7:43: a highest latency needs 'tiers' or 'prefetch': other runs have no latencies."
+                "8:43: a highest latency needs 'tiers' or 'prefetch': other runs have no latencies."
             ),
         ])
     func faults(limit: String, sentence: String) {
@@ -75,7 +75,7 @@ struct RunLimitTests {
         for other in [
             "{policy: lru, floor: 0}", "{policy: lru, trace: a, floor: 0}", "{policy: lru, capacity: 1%, floor: 1}",
         ] {
-            #expect(throws: ReplayError.data("s.yml:8:9: a run of lru has a limit in line 7 already.")) {
+            #expect(throws: ReplayError.data("s.yml:9:9: a run of lru has a limit in line 8 already.")) {
                 try suite(first + "- \(other)")
             }
         }
@@ -89,10 +89,10 @@ struct RunLimitTests {
         #expect(throws: ReplayError.data("s.yml:8:33: 'tiers' state their capacities: leave out 'capacity'.")) {
             try suite("- {policy: lru, capacity: 1%, floor: 0}", tiers)
         }
-        #expect(throws: ReplayError.data("s.yml:7:7: the list is empty: give at least one limit, or leave it out.")) {
+        #expect(throws: ReplayError.data("s.yml:8:7: the list is empty: give at least one limit, or leave it out.")) {
             try suite("[]")
         }
-        #expect(throws: ReplayError.data("s.yml:7:9: A limit is a mapping of names to values, and this is 'lru'.")) {
+        #expect(throws: ReplayError.data("s.yml:8:9: A limit is a mapping of names to values, and this is 'lru'.")) {
             try suite("- lru")
         }
     }

@@ -152,9 +152,9 @@ struct SuiteRunTests {
     }
 
     @Test(
-        "parts of the users add up to the bytes of the cells run whole, and shared models are refused",
+        "Parts of the users add up to the bytes of the whole cells; shared models are refused",
         arguments: [2, 3])
-    func partsOfTheUsers(count: Int) async throws {
+    func partsOfTheUsersAddUpToTheWholeCells(count: Int) async throws {
         _ = try folder.file(
             "suite.yml",
             """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HalcyonLearning
 
-@Suite("Features of users, transitions and shared popularity", .timeLimit(.minutes(20)))
+@Suite("Features of users and transitions", .timeLimit(.minutes(20)))
 struct UserFeatureTests {
     @Test("A user's features of a category count its accesses, new objects and repeats")
     func userCategoryFeaturesCountRepeatsAndNewObjects() {

@@ -219,6 +219,14 @@ struct LearnedPolicyTests {
         }
     }
 
+    @Test("Results name the removed feature group fleet, and no run can set it")
+    func resultsNameTheRemovedGroup() throws {
+        let learned = try policy("learned")
+        #expect(learned.recordedParameters.contains { $0 == ("fleet", "off") })
+        #expect(!learned.parameters.contains { $0.name == "fleet" })
+        #expect(throws: PolicyError.self) { try policy("learned(fleet=off)") }
+    }
+
     @Test("A network without features decides nothing", arguments: [[1], [1, 2, 3]])
     func networkWithoutFeaturesDecidesNothing(sizes: [Int]) throws {
         let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]

@@ -29,6 +29,15 @@ struct HashedAccessesTests: PredictiveTests {
         HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: inMemory)
     }
 
+    /// Recorded with Python: `hmac.new(bytes(range(32)), bytes([kind]) + name, hashlib.sha256).hexdigest()[:32]`.
+    @Test("Hashes of names are the recorded HMACs of kind and name")
+    func hashesOfNamesAreTheRecordedHMACs() throws {
+        let key = try #require(NameHashKey(Data(0..<32)))
+        #expect(key.identifier == "e711546e3faad4c7c4aa756bc26cad6a")
+        #expect(key.hash("ann", .user) == "82d094139cb17ed8f8ea19ffead9e849")
+        #expect(key.hash("ü/x", .key) == "8991a05a23fae585c513deee115b9334")
+    }
+
     /// Returns the texts that occur in the files of a folder and its subfolders.
     private func found(_ texts: [String], in folder: URL) throws -> [String] {
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
