@@ -2,10 +2,10 @@
 
     import lab
 
-    results = lab.load("results/smoke")                      # a row per cell
+    results = lab.load("results/demo")                       # a row per cell
     lab.plot.curves(results).savefig("curves.svg")
-    lab.report("results/smoke", "report.html")
-    lab.distribute("Experiments/suites/smoke.yml", "results/smoke", workers=4)
+    lab.report("results/demo", "report.html")
+    lab.distribute("Experiments/suites/demo.yml", "results/demo", workers=4)
 
 ``replay sweep`` writes the results; this package reads them and never changes a stored cell.
 """
