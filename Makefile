@@ -47,11 +47,11 @@ demo: release
 # cache mostly wait: four times as many.
 TESTS :=
 test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := $(shell getconf _NPROCESSORS_ONLN)
-test: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
 ifneq ($(TESTS),)
 test: dependencies
 	HALCYON_TESTS=$(TESTS) .ci/within 40 swift test --test-product HalcyonPackageTests --filter '^$(TESTS)\.'
 else
+test: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
 test:
 	@.ci/install-dependencies tests
 	@.ci/check-tests
@@ -87,9 +87,10 @@ fuzz: dependencies
 
 # What takes longer than a change may: first what shows that everything still works, then the long forms. Some hours on two cores.
 # Checks on real traces run where HALCYON_TRACES names them.
+nightly: export HALCYON_STRICT := 1
 nightly:
 	@date
-	$(MAKE) avif screen products beside model-exchange report acceptance-short
+	$(MAKE) kernels standins docs avif screen products beside model-exchange report acceptance-short
 	HALCYON_NOTEBOOK_SMALL=1 $(MAKE) notebooks
 	$(REPLAY) generate informative --set requests=10000 --output .build/notebook-trace.csv
 	HALCYON_NOTEBOOK_SMALL=1 HALCYON_NOTEBOOK_TRACE=.build/notebook-trace.csv $(MAKE) notebooks
@@ -98,7 +99,6 @@ nightly:
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) acceptance
 	for name in bench bench-cache bench-log bench-images bench-network bench-views bench-kernels; do $(MAKE) $$name || exit 1; done
-	$(MAKE) confirmatory
 	@test -z "$$HALCYON_TRACES" || $(MAKE) evidence
 	$(if $(PEERS_READY),$(MAKE) peers)
 	@date
@@ -142,11 +142,13 @@ check: release
 	@test -n "$$HALCYON_TRACES" || echo "halcyon: HALCYON_TRACES is not set; results on real traces were not checked" >&2
 
 # After a change that moves results, its new result version and its entry in CHANGELOG.md. Refuses what moved without them.
+accept: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
 accept: release
 	@test -n "$$REASON" || { echo 'halcyon: say why the new results are right: make accept REASON="…"' >&2; exit 64; }
 	@version=$$(sed -n 's/.*resultVersion = //p' Sources/HalcyonEviction/Halcyon.swift); \
 	    grep -qF "**Result version $$version**" CHANGELOG.md || \
 	    { echo "halcyon: CHANGELOG.md has no entry **Result version $$version**" >&2; exit 1; }
+	@case " $(SUITES) " in *" rivals "*) .ci/install-dependencies lightgbm ;; esac
 	@for suite in $(REGRESSION) $(SUITES); do $(REPLAY) check Experiments/suites/$$suite.yml \
 	    --results Experiments/results/$$suite --accept --reason "$$REASON" || exit 1; done
 	HALCYON_RECORD=1 HALCYON_TESTS=HalcyonSimulationTests swift test --test-product HalcyonPackageTests \
@@ -281,6 +283,7 @@ lint:
 # Compiles the Swift examples of the documents, beside Tests/Snippets/Prelude.swift.
 snippets: dependencies
 	swift build
+	swift build $(BESIDE) Sources/Integrations
 	@.ci/check-snippets
 
 # Each product by itself, as another package builds it.

@@ -54,17 +54,17 @@ enum DiskRecovery {
 }
 
 /// The opening of a disk storage, which ends with the listing of its folder.
-package struct DiskOpening: Sendable, Equatable {
+@_spi(Observation) public struct DiskOpening: Sendable, Equatable {
     /// The duration in microseconds, by the cache's clock.
-    package let microseconds: Int64
+    @_spi(Observation) public let microseconds: Int64
     /// The number of entries found.
-    package let entryCount: Int
+    @_spi(Observation) public let entryCount: Int
     /// The number of damaged files, which were removed.
-    package let damagedCount: Int
+    @_spi(Observation) public let damagedCount: Int
     /// Whether the index database was lost or damaged although there are files. The entries have no categories then.
-    package let isIndexRebuilt: Bool
+    @_spi(Observation) public let isIndexRebuilt: Bool
     /// Whether the folder could be listed.
-    package let isListed: Bool
+    @_spi(Observation) public let isListed: Bool
 }
 
 // The repair of differences between files, entry index and database: when the storage is opened, and by a

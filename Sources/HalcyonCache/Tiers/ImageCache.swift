@@ -91,7 +91,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     public var diskState: DiskState { tiers.disk.diskState }
 
     /// Returns the description of the disk's opening when its folder was listed; `nil` if the disk is not open.
-    package func diskOpening() async -> DiskOpening? {
+    @_spi(Observation) public func diskOpening() async -> DiskOpening? {
         await tiers.onDisk(.settle) { storage in
             storage.files.waitUntilListed()
             return storage.files.opening.withLock { $0 }
@@ -464,7 +464,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
 
     /// Returns a stream of the events that are rare and notable: failures and cleanings. Unlike
     /// ``events(bufferingNewest:)``, it costs nothing per look-up, store and removal.
-    package func notableEvents(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
+    @_spi(Observation) public func notableEvents(bufferingNewest count: Int = 1_024) -> AsyncStream<CacheEvent> {
         hub.stream(bufferingNewest: count, onlyNotable: true)
     }
 

@@ -53,7 +53,7 @@ public final class HalcyonManager: Sendable {
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
     /// The observers of loads.
-    package let loadObservers = LoadObservers()
+    @_spi(Observation) public let loadObservers = LoadObservers()
     let loader: ImageLoader
 
     /// Creates a manager.

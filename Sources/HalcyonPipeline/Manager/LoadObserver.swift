@@ -3,7 +3,7 @@ import HalcyonNetworking
 import Synchronization
 
 /// An observer of the loads of a manager. It does not receive requests that memory answers at once.
-package protocol LoadObserver: AnyObject, Sendable {
+@_spi(Observation) public protocol LoadObserver: AnyObject, Sendable {
     /// Handles the start of a load, and returns the object that receives what follows. Called on the caller's path, in
     /// the caller's task, without a lock held.
     func started(_ resource: Resource, isPrefetch: Bool) -> any LoadObservation
@@ -12,7 +12,7 @@ package protocol LoadObserver: AnyObject, Sendable {
 /// Receives the progress of one load, on any thread, without a lock held.
 ///
 /// A cancelled load ends at once, whereas its work may continue: calls may follow ``ended(_:)``, and are to be ignored.
-package protocol LoadObservation: AnyObject, Sendable {
+@_spi(Observation) public protocol LoadObservation: AnyObject, Sendable {
     /// Handles the start of a stage. A stage may be repeated, by a retry or by an alternative source.
     func started(_ stage: LoadStage)
     /// Handles the end of a stage. Without a running stage it has no effect.
@@ -24,7 +24,7 @@ package protocol LoadObservation: AnyObject, Sendable {
 }
 
 /// A stage of a load.
-package enum LoadStage: String, Sendable, CaseIterable {
+@_spi(Observation) public enum LoadStage: String, Sendable, CaseIterable {
     /// The load waits for bytes of a server or a provider, possibly in a transfer that other loads share.
     case transfer
     /// Bytes are decoded and processed. A load that shares the result of another one has no such stage.
@@ -32,7 +32,7 @@ package enum LoadStage: String, Sendable, CaseIterable {
 }
 
 /// The place from which a load got its image.
-package enum ImageOrigin: String, Sendable, CaseIterable {
+@_spi(Observation) public enum ImageOrigin: String, Sendable, CaseIterable {
     /// The memory, which got the image since the load started.
     case memory
     /// The disk.
@@ -57,7 +57,7 @@ package enum ImageOrigin: String, Sendable, CaseIterable {
 }
 
 /// A load that has observers.
-package final class ObservedLoad: Sendable {
+final class ObservedLoad: Sendable {
     private let observations: [any LoadObservation]
 
     fileprivate init(_ observations: [any LoadObservation]) { self.observations = observations }
@@ -107,14 +107,14 @@ extension ObservedLoad? {
 }
 
 /// The observers of a manager's loads.
-package final class LoadObservers: Sendable {
+@_spi(Observation) public final class LoadObservers: Sendable {
     private let observers = Mutex<[any LoadObserver]>([])
     private let hasObservers = Atomic<Bool>(false)
 
     init() {}
 
     /// Adds an observer, which receives the loads that start from now on.
-    package func add(_ observer: any LoadObserver) {
+    @_spi(Observation) public func add(_ observer: any LoadObserver) {
         observers.withLock { observers in
             observers.append(observer)
             hasObservers.store(true, ordering: .relaxed)
@@ -122,7 +122,7 @@ package final class LoadObservers: Sendable {
     }
 
     /// Removes an observer. Loads that it has received continue to report to it.
-    package func remove(_ observer: any LoadObserver) {
+    @_spi(Observation) public func remove(_ observer: any LoadObserver) {
         // The observer is released outside the lock.
         _ = observers.withLock { observers -> (any LoadObserver)? in
             let removed = observers.firstIndex { $0 === observer }.map { observers.remove(at: $0) }

@@ -1,6 +1,6 @@
-import HalcyonCache
+@_spi(Observation) import HalcyonCache
 import HalcyonNetworking
-import HalcyonPipeline
+@_spi(Observation) import HalcyonPipeline
 import Logging
 
 /// Logs the failures and notable events of a cache, or of a manager with its cache, through swift-log.

@@ -1,7 +1,7 @@
 import CoreMetrics
-import HalcyonCache
+@_spi(Observation) import HalcyonCache
 import HalcyonNetworking
-import HalcyonPipeline
+@_spi(Observation) import HalcyonPipeline
 import Synchronization
 
 /// Reports a cache, or a manager with its cache, through swift-metrics.

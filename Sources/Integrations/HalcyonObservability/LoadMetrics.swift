@@ -1,5 +1,5 @@
 import HalcyonNetworking
-import HalcyonPipeline
+@_spi(Observation) import HalcyonPipeline
 import Synchronization
 
 /// Counts and times the loads of a manager that memory does not answer at once.

@@ -1,5 +1,5 @@
 import HalcyonNetworking
-import HalcyonPipeline
+@_spi(Observation) import HalcyonPipeline
 import Synchronization
 import Tracing
 

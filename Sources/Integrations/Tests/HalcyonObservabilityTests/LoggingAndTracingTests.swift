@@ -8,6 +8,7 @@ import Testing
 import Tracing
 
 @testable import HalcyonObservability
+@testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
 /// Keeps the messages that are logged: `level: message metadata`.
