@@ -8,9 +8,9 @@
 
 /// LightGBM, loaded at run time over its C interface: nothing of Halcyon links with it.
 ///
-/// The shared library is the one that the environment variable `HALCYON_LIGHTGBM` names. Without the variable it is the first
-/// `lib_lightgbm.so` (`lib_lightgbm.dylib`) that the dynamic linker finds, or that pip, conda or a distribution installed for a
-/// Python of the search path of commands. Version 3.3 or later is needed.
+/// The shared library is the one that the environment variable `HALCYON_LIGHTGBM` names. Without the variable it is
+/// the first `lib_lightgbm.so` (`lib_lightgbm.dylib`) of version 3.3 or later: the one that the dynamic linker finds, or
+/// one that pip, conda or a distribution installed for a Python of the search path of commands.
 ///
 /// Training uses one thread and LightGBM's deterministic mode: the same library gives the same trees for the same rows.
 public struct LightGBM: TreeTrainer {
@@ -65,28 +65,41 @@ public struct LightGBM: TreeTrainer {
     /// Loads the library.
     ///
     /// - Parameter path: its file; `nil` to search for it.
-    /// - Throws: ``Missing`` if it cannot be loaded or lacks a function.
+    /// - Throws: ``Missing`` if it cannot be loaded, is older than 3.3 or lacks a function.
     public init(path: String?) throws(Missing) {
+        let found = LightGBMSearch(variable: Self.variable).libraries
+        try self.init(libraries: path.map { [$0] } ?? [LightGBMSearch.fileName] + found)
+    }
+
+    /// Loads the first library that can be loaded and is of version 3.3 or later.
+    ///
+    /// - Parameter names: the files to try in order; the dynamic linker searches for a name without a slash.
+    init(libraries names: [String]) throws(Missing) {
         let advice = "'pip install lightgbm' installs it; HALCYON_LIGHTGBM names a library elsewhere, 3.3 or later"
         // The linker's message names the file again, or the library that the file needs. An installed library that cannot be
         // loaded says more than a name that is not found.
-        var reason: String?
-        func open(_ name: String) -> UnsafeMutableRawPointer? {
-            let library = dlopen(name, RTLD_NOW | RTLD_LOCAL)
-            if library == nil { reason = dlerror().map { String(cString: $0) } ?? name }
-            return library
+        var reason = ""
+        var opened: (library: Handle, file: String)?
+        for name in names where opened == nil {
+            guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+                reason = dlerror().map { String(cString: $0) } ?? name
+                continue
+            }
+            let file = Self.file(of: library) ?? name
+            // Added in 3.3; before 3.0, functions of the names below had other parameters.
+            if dlsym(library, "LGBM_DumpParamAliases") == nil {
+                reason = "\(file) is older than 3.3"
+                dlclose(library)
+            } else {
+                opened = (library, file)
+            }
         }
-        let name = path ?? LightGBMSearch.fileName
-        var opened = open(name)
-        if opened == nil, path == nil {
-            for found in LightGBMSearch(variable: Self.variable).libraries where opened == nil { opened = open(found) }
-        }
-        guard let library = opened else {
-            throw Missing(description: "LightGBM cannot be loaded (\(reason ?? name)): \(advice).")
+        guard let (library, file) = opened else {
+            throw Missing(description: "LightGBM cannot be loaded (\(reason)): \(advice).")
         }
         func symbol<Function>(_ name: String, _ type: Function.Type) throws(Missing) -> Function {
             guard let address = dlsym(library, name) else {
-                throw Missing(description: "The LightGBM library \(path ?? name) has no function \(name): \(advice).")
+                throw Missing(description: "The LightGBM library \(file) has no function \(name): \(advice).")
             }
             return unsafeBitCast(address, to: type)
         }
@@ -99,8 +112,18 @@ public struct LightGBM: TreeTrainer {
         predictRows = try symbol("LGBM_BoosterPredictForMat", Predict.self)
         freeBooster = try symbol("LGBM_BoosterFree", Free.self)
         lastError = try symbol("LGBM_GetLastError", LastError.self)
-        // Added in 3.3; before 3.0, functions of these names had other parameters.
-        _ = try symbol("LGBM_DumpParamAliases", LastError.self)
+    }
+
+    /// Returns the file of an opened library, which the dynamic linker may have found; `nil` if it is not LightGBM.
+    private static func file(of library: Handle) -> String? {
+        // Swift does not see dladdr on Linux. It fills in four pointers, the name of the file first.
+        typealias Describe = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UnsafePointer<CChar>?>) -> CInt
+        guard let describe = dlopen(nil, RTLD_NOW).flatMap({ dlsym($0, "dladdr") }),
+            let function = dlsym(library, "LGBM_GetLastError")
+        else { return nil }
+        var pointers = [UnsafePointer<CChar>?](repeating: nil, count: 4)
+        guard unsafeBitCast(describe, to: Describe.self)(function, &pointers) != 0 else { return nil }
+        return pointers[0].map { String(cString: $0) }
     }
 
     /// Trains trees. O(rows × features × trees).

@@ -3,6 +3,11 @@ import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTrace
 
+extension ResultStore {
+    /// Whether results of a suite were accepted into the folder.
+    var isAccepted: Bool { FileManager.default.fileExists(atPath: "\(folder)/\(CheckReport.acceptedFile)") }
+}
+
 extension CheckReport {
     /// What ``accept(into:reason:date:)`` changed.
     public struct Acceptance: Sendable, Equatable {
@@ -15,64 +20,82 @@ extension CheckReport {
     /// The name of the file in a folder of results that says when and why its cells were accepted.
     public static let acceptedFile = "accepted.txt"
 
-    /// Stores the measured results, so that the folder holds the cells of the suite and no others, and appends the
-    /// reason to ``acceptedFile``. Limits do not change.
+    /// Stores the measured results, so that the folder holds the cells of the suite and no others. Then appends the
+    /// reason to ``acceptedFile``. Limits do not change. Results that are refused change no file.
     ///
     /// - Parameters:
     ///   - store: the folder that the check read.
     ///   - reason: why the results are right.
     ///   - date: the day, `2026-11-21`.
     /// - Returns: what changed; `nil` if the folder held exactly these results, in which case nothing is written.
-    /// - Throws: `ReplayError.usage(_:)` if the folder has a higher result version than the build, results moved
-    ///   without a higher result version, a limit is missed, or the folder holds cells of other runs that were not
-    ///   accepted here. `TraceError` if a file cannot be written.
+    /// - Throws: `ReplayError.usage(_:)` if the folder has a cell of a higher result version than the build's, results
+    ///   moved without a higher result version, or a limit is missed. The same if the folder holds cells of other runs
+    ///   that were not accepted here, or no result replaces its cells. `TraceError` if a file cannot be written.
     public func accept(into store: ResultStore, reason: String, date: String) throws -> Acceptance? {
-        try verifyVersion(store)
-        try verifyLimits()
         let stored = try RecordedCells(store).cells
+        try verifyVersion(of: stored, in: store)
+        try verifyResults(against: stored, in: store)
+        try verifyLimits()
         let names = Set(cells.map { $0.cell.identity })
         let added = names.subtracting(stored.map(\.identity)).count
         let removed = stored.count { !names.contains($0.identity) }
-        guard !cells.isEmpty, added > 0 || removed > 0 else { return nil }
-        let log = "\(store.folder)/\(Self.acceptedFile)"
-        let isNew = !FileManager.default.fileExists(atPath: log)
-        if isNew, leftovers > 0 {
+        guard added > 0 || removed > 0 else { return nil }
+        let owned = store.isAccepted
+        if !owned, leftovers > 0 {
             throw ReplayError.usage(
                 "\(store.folder) holds \(leftovers.counted("cell")) that belong\(leftovers == 1 ? "s" : "") to no run of "
                     + "\(suite), and --accept would remove them: name a folder of its own with 'results' or --results.")
         }
-        try append(reason: reason, date: date, to: log, isNew: isNew, stored: added, in: store)
+        if cells.isEmpty {
+            throw ReplayError.usage(
+                "\(suite) has no result that is the same on every machine, so that none replaces the "
+                    + "\(removed.counted("cell")) in \(store.folder): remove the folder.")
+        }
+        let log = "\(store.folder)/\(Self.acceptedFile)"
+        let text = try reasons(in: owned ? log : nil, with: reason, date: date, stored: added)
         try store.replaceCells(with: cells.map { ($0.cell, $0.provenance) })
+        try ResultStore.write(Data(text.utf8), to: log)
         return Acceptance(stored: added, removed: removed)
     }
 
-    private func append(
-        reason: String, date: String, to path: String, isNew: Bool, stored: Int, in store: ResultStore
-    ) throws {
+    /// Returns the content of ``acceptedFile`` with a further reason.
+    ///
+    /// - Parameter path: the file so far; `nil` if there is none.
+    private func reasons(in path: String?, with reason: String, date: String, stored: Int) throws -> String {
         let before =
-            isNew
-            ? "When 'replay check --accept' stored cells in this folder, and why:\n"
-            : String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+            try path.map { String(decoding: try Data(contentsOf: URL(fileURLWithPath: $0)), as: UTF8.self) }
+            ?? "When 'replay check --accept' stored cells in this folder, and why:\n"
         let words = reason.split(whereSeparator: { $0.isWhitespace || $0.isNewline }).joined(separator: " ")
         let line =
             "\(date), result version \(resultVersion), Halcyon \(Halcyon.version), "
             + "\(stored.grouped) of \(cells.count.counted("cell")): \(words)\n"
-        try store.prepare()
-        try ResultStore.write(Data((before + line).utf8), to: path)
+        return before + line
     }
 
-    /// Refuses a build whose results must not replace the stored ones.
-    private func verifyVersion(_ store: ResultStore) throws(ReplayError) {
-        if let recordedVersion, recordedVersion > resultVersion {
-            throw .usage(
-                "\(store.folder) has cells of result version \(recordedVersion), and this build has \(resultVersion): use a "
-                    + "build with result version \(recordedVersion) or higher.")
+    /// Refuses a build of a lower result version than a stored cell, which would be removed.
+    private func verifyVersion(of stored: [StoredCell], in store: ResultStore) throws(ReplayError) {
+        guard let newest = stored.map(\.identity.resultVersion).max(), newest > resultVersion else { return }
+        throw .usage(
+            "\(store.folder) has cells of result version \(newest), and this build has \(resultVersion): use a build with "
+                + "result version \(newest) or higher.")
+    }
+
+    /// Refuses results that differ from stored ones of the same result version, those of a single seed included.
+    private func verifyResults(against stored: [StoredCell], in store: ResultStore) throws(ReplayError) {
+        let unversioned = runs.filter { !$0.unversionedChanges.isEmpty }
+        guard let first = unversioned.first else {
+            // The folder may have changed since the check read it.
+            let known = Dictionary(stored.map { ($0.identity, $0) }, uniquingKeysWith: { first, _ in first })
+            for cell in cells.map(\.cell) where known[cell.identity].map({ !$0.hasResult(of: cell) }) ?? false {
+                throw .usage(
+                    "\(store.place(ofCell: cell.identity.hash)): another result of \(cell.label) on \(cell.trace.name) was "
+                        + "stored during the check: check again.")
+            }
+            return
         }
-        let unversioned = moved.filter { $0.recordedVersion == resultVersion }
-        guard let first = unversioned.first else { return }
         let rest = unversioned.count - 1
         throw .usage(
-            "\(first.name) moved: \(first.changes.joined(separator: ", "))\(rest > 0 ? "; \(rest.counted("other run")) moved as well" : ""). "
+            "\(first.name) moved: \(first.unversionedChanges.joined(separator: ", "))\(rest > 0 ? "; \(rest.counted("other run")) moved as well" : ""). "
                 + "The stored cells have the result version of this build, \(resultVersion): raise it (Halcyon.resultVersion) "
                 + "first.")
     }

@@ -4,11 +4,12 @@ extension CheckReport {
     /// The report as JUnit XML: a suite for each experiment, trace and mode, and a case for each run.
     ///
     /// A run without a stored result is an error, a run that moved or misses a limit a failure. If the stored cells
-    /// have another result version, a suite with one failed case comes first.
+    /// have another result version, a suite with one failed case comes first; so does one for cells of no run in a
+    /// folder of accepted results.
     public var junit: String {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: versionFault == nil ? 0 : 1))>\n"
-        if let versionFault { text += versionSuite(versionFault) }
+        text += "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: faults.count))>\n"
+        for fault in faults { text += faultSuite(fault) }
         for group in groups {
             let name = Self.escaped("\(group[0].experiment): \(group[0].place)")
             text += "  <testsuite name=\"\(name)\" \(counts(group))>\n"
@@ -34,13 +35,31 @@ extension CheckReport {
         return groups
     }
 
-    /// Returns the failed case of the result version, with the runs that moved.
-    private func versionSuite(_ fault: String) -> String {
-        var text = "  <testsuite name=\"result version\" \(counts([], others: 1))>\n"
-        text += "    <testcase classname=\"result version\" name=\"stored cells\" time=\"0.000\">\n"
-        text += "      <failure type=\"version\" message=\"\(Self.escaped(fault))\">"
-        let lines = moved.map { "\($0.name): \($0.changes.joined(separator: ", "))" }
-        text += Self.escaped(lines.joined(separator: "\n")) + "</failure>\n"
+    /// A fault of the stored cells as a whole.
+    private struct Fault {
+        let suite: String
+        let type: String
+        let sentence: String
+        var lines: [String] = []
+    }
+
+    /// The result version, with the runs that moved, and the cells that belong to no run.
+    private var faults: [Fault] {
+        let version = versionFault.map { sentence in
+            Fault(
+                suite: "result version", type: "version", sentence: sentence,
+                lines: moved.map { "\($0.name): \($0.changes.joined(separator: ", "))" })
+        }
+        let leftover = leftoverFault.map { Fault(suite: "cells of no run", type: "leftover", sentence: $0) }
+        return [version, leftover].compactMap { $0 }
+    }
+
+    /// Returns the failed case of a fault.
+    private func faultSuite(_ fault: Fault) -> String {
+        var text = "  <testsuite name=\"\(fault.suite)\" \(counts([], others: 1))>\n"
+        text += "    <testcase classname=\"\(fault.suite)\" name=\"stored cells\" time=\"0.000\">\n"
+        text += "      <failure type=\"\(fault.type)\" message=\"\(Self.escaped(fault.sentence))\">"
+        text += Self.escaped(fault.lines.joined(separator: "\n")) + "</failure>\n"
         return text + "    </testcase>\n  </testsuite>\n"
     }
 

@@ -36,10 +36,7 @@ extension CheckReport {
 
     /// What holds for the whole check: another result version, results that depend on the processor, leftover cells.
     var notes: [String] {
-        let leftover =
-            leftovers == 0 || isAccepted
-            ? nil
-            : "\(leftovers.counted("stored cell")) in \(folder ?? "") belong\(leftovers == 1 ? "s" : "") to no run."
+        let leftover = isAccepted ? nil : leftoverFault ?? leftoverSentence.map { $0 + "." }
         return [versionFault, KernelInfo.note(runs.map(\.systemKernels)), leftover].compactMap { $0 }
     }
 

@@ -12,14 +12,18 @@ public struct CheckReport: Sendable, Equatable {
     public var runs: [CheckedRun]
     /// The number of stored cells that belong to no run of the suite.
     public var leftovers: Int
+    /// Whether results were accepted into the folder, so that it may hold no cells of other runs: it has a file
+    /// ``acceptedFile``. The default is false.
+    public var ownsFolder = false
     /// Whether the results were stored after the check. No run is then missed for not having been stored. The default is
     /// false.
     public var isAccepted = false
     /// The results that are the same on every machine, in the order of their names.
     var cells: [MeasuredCell]
 
-    /// Whether the check is passed: no run is missed, and the stored cells have the result version of the build.
-    public var isPassed: Bool { missed.isEmpty && versionFault == nil }
+    /// Whether the check is passed: no run is missed, the stored cells have the result version of the build, and none
+    /// in a folder of accepted results belongs to no run.
+    public var isPassed: Bool { missed.isEmpty && versionFault == nil && leftoverFault == nil }
 
     /// A sentence if stored cells have another result version than the build; `nil` otherwise.
     ///
@@ -29,6 +33,20 @@ public struct CheckReport: Sendable, Equatable {
         return "The stored cells in \(folder) have result version \(recorded), and this build has \(resultVersion): "
             + (resultVersion > recorded
                 ? "record them with --accept --reason \"…\"." : "use a build with result version \(recorded).")
+    }
+
+    /// A sentence if a folder of accepted results has cells that belong to no run of the suite; `nil` otherwise.
+    public var leftoverFault: String? {
+        guard ownsFolder, !isAccepted, let sentence = leftoverSentence else { return nil }
+        return
+            "\(sentence): a run was deleted, or its requests, a parameter or a default changed. If that is meant, "
+            + "remove \(leftovers == 1 ? "it" : "them") with --accept --reason \"…\"."
+    }
+
+    /// How many stored cells belong to no run, without a full stop. Nil if there are none.
+    var leftoverSentence: String? {
+        guard let folder, leftovers > 0 else { return nil }
+        return "\(leftovers.counted("stored cell")) in \(folder) belong\(leftovers == 1 ? "s" : "") to no run"
     }
 
     /// The result version of stored cells, if it is not that of the build.
@@ -51,13 +69,13 @@ public struct CheckReport: Sendable, Equatable {
         var misses: [String] = []
         if isNotStored(run) {
             misses.append(
-                "No result of it is stored in \(folder ?? ""): it is new, or its requests, a parameter or a default changed. "
+                "Its result is not stored in \(folder ?? ""): it is new, or its requests, a parameter or a default changed. "
                     + "Record it with --accept --reason \"…\".")
         }
-        if run.hasMoved, run.recordedVersion == resultVersion {
+        if !run.unversionedChanges.isEmpty {
             misses.append(
-                "It moved and the result version did not (\(resultVersion)): \(run.changes.joined(separator: ", ")). A change "
-                    + "that moves results needs a higher result version (Halcyon.resultVersion), an entry in CHANGELOG.md and "
+                "It moved and the result version did not (\(resultVersion)): "
+                    + "\(run.unversionedChanges.joined(separator: ", ")). A change that moves results needs a higher result version (Halcyon.resultVersion), an entry in CHANGELOG.md and "
                     + "--accept.")
         }
         return misses + run.missedLimits

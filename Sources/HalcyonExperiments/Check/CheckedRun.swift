@@ -27,6 +27,8 @@ public struct CheckedRun: Sendable, Equatable {
     public var recordedVersion: Int?
     /// The stored figures that differ from the measured ones: `hits 3 (stored 4)`.
     public var changes: [String] = []
+    /// As ``changes``, but only of stored cells of the build's own result version, within which no result may move.
+    public var unversionedChanges: [String] = []
     /// The byte hit ratio, 0…1, a mean over the seeds. Nil if every object of the trace counts 1.
     public var byteHitRatio: Double?
     /// The mean latency, in milliseconds, a mean over the seeds. Nil without tiers and prefetching.
@@ -108,24 +110,26 @@ public struct CheckedRun: Sendable, Equatable {
 
     static func ratio(_ hits: Int, _ requests: Int) -> Double { requests == 0 ? 0 : Double(hits) / Double(requests) }
 
-    /// Compares the cells of all seeds with the stored ones.
+    /// Compares the cells of all seeds with the stored ones. A cell that is not stored hides no change of another.
     ///
     /// - Parameter stored: for each cell the stored one; `nil` if there is none.
     mutating func compare(_ cells: [StoredCell], with stored: [StoredCell?]) {
-        let found = stored.compactMap { $0 }
-        guard found.count == cells.count else { return }
-        recordedHits = found.reduce(0) { $0 + $1.counts.hits }
+        let pairs = zip(stored, cells).compactMap { old, new in old.map { (stored: $0, measured: new) } }
+        changes = Self.changes(in: pairs)
+        unversionedChanges = Self.changes(
+            in: pairs.filter { $0.stored.identity.resultVersion == $0.measured.identity.resultVersion })
+        guard pairs.count == cells.count else { return }
+        recordedHits = pairs.reduce(0) { $0 + $1.stored.counts.hits }
         // Another version than this build's is named, if there is one.
-        let versions = found.map(\.identity.resultVersion)
+        let versions = pairs.map(\.stored.identity.resultVersion)
         recordedVersion = versions.first { $0 != Halcyon.resultVersion } ?? versions.first
-        changes = Self.changes(from: found, to: cells)
     }
 
     /// Returns the figures in which cells differ: counts with their values, the other parts by name.
-    private static func changes(from stored: [StoredCell], to cells: [StoredCell]) -> [String] {
+    private static func changes(in pairs: [(stored: StoredCell, measured: StoredCell)]) -> [String] {
         var sums: [String: (stored: Int, measured: Int)] = [:]
         var names: [String] = []
-        for (old, new) in zip(stored, cells) {
+        for (old, new) in pairs {
             let (before, after) = (counts(of: old), counts(of: new))
             for name in Set(before.keys).union(after.keys) where before[name] != after[name] {
                 sums[name, default: (0, 0)].stored += before[name] ?? 0

@@ -53,8 +53,8 @@ public struct SuiteCheck: Sendable {
 
     /// Runs all cells of a schedule and compares their results. Stores nothing.
     ///
-    /// - Throws: `ReplayError.data(_:)` if a cell cannot be run, stored cells cannot be read, or a limit does not
-    ///   suit its run.
+    /// - Throws: `ReplayError.data(_:)` if a cell cannot be run, stored cells cannot be read, or a limit holds for
+    ///   no run or does not suit its run.
     public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
         let recorded = try store.map(RecordedCells.init)
         let measured = MeasuredCells()
@@ -64,16 +64,19 @@ public struct SuiteCheck: Sendable {
         var runs: [CheckedRun] = []
         for experiment in suite.experiments {
             let groups = groups(of: experiment, schedule: schedule, cells: cells)
+            try verifyLimits(of: experiment, groups)
             for group in groups {
                 runs.append(try checkedRun(group, in: experiment, among: groups, recorded: recorded))
             }
         }
         let exact = schedule.cells.filter { $0.identity.kernels == nil }.compactMap { cells[$0.hash] }
         let names = Set(exact.map { $0.cell.identity.unversioned })
-        return CheckReport(
+        var report = CheckReport(
             suite: suite.path, folder: store?.folder, resultVersion: Halcyon.resultVersion, runs: runs,
             leftovers: recorded?.cells.count { !names.contains($0.identity.unversioned) } ?? 0,
             cells: exact.sorted { $0.cell.identity.hash < $1.cell.identity.hash })
+        report.ownsFolder = store?.isAccepted ?? false
+        return report
     }
 
     /// Throws the first of what could not be run.
@@ -95,6 +98,12 @@ public struct SuiteCheck: Sendable {
         var hitRatio: Double {
             let counts = cells.map(\.cell.counts)
             return CheckedRun.ratio(counts.reduce(0) { $0 + $1.hits }, counts.reduce(0) { $0 + $1.requests })
+        }
+
+        /// Returns whether a limit holds for the run.
+        func isCovered(by limit: RunLimit) -> Bool {
+            limit.covers(
+                policy: job.row, trace: trace, mode: job.job.mode, capacity: job.job.capacity.description)
         }
 
         /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no models, and
@@ -150,14 +159,19 @@ public struct SuiteCheck: Sendable {
         } else if let recorded {
             run.compare(cells, with: cells.map { recorded.cell($0.identity) })
         }
-        run.limit = experiment.limits.first {
-            $0.covers(policy: group.job.row, trace: group.trace, mode: job.mode, capacity: job.capacity.description)
-        }
+        run.limit = experiment.limits.first { group.isCovered(by: $0) }
         if let baseline = run.limit?.baseline {
             run.baselineHitRatio = groups.first { $0.job.row == baseline && $0.isComparable(with: group) }?.hitRatio
         }
         try verify(run)
         return run
+    }
+
+    /// Refuses a limit that holds for no run. A combination that the experiment names twice has its first name.
+    private func verifyLimits(of experiment: SuiteExperiment, _ groups: [Group]) throws(ReplayError) {
+        for limit in experiment.limits where !groups.contains(where: { $0.isCovered(by: limit) }) {
+            throw .data("\(suite.path): the limit of \(limit.policy) in '\(experiment.name)' holds for no run.")
+        }
     }
 
     /// Refuses a limit on a figure that the run does not have.

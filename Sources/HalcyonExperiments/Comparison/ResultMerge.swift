@@ -137,7 +137,7 @@ public struct ResultMerge: Sendable {
                 if sum.sidecar == nil { outcome.withoutProvenance += 1 }
             }
             if let sidecar = sum.sidecar {
-                try Self.write(JSONReport.data(sidecar), to: target.path(ofProvenance: sum.hash))
+                try ResultStore.write(JSONReport.data(sidecar), to: target.path(ofProvenance: sum.hash))
             }
             outcome.summed += 1
         }
@@ -152,7 +152,7 @@ public struct ResultMerge: Sendable {
             outcome.withoutProvenance += 1
             return
         }
-        if !sidecar.isTarget { try Self.write(sidecar.data, to: target.path(ofProvenance: hash)) }
+        if !sidecar.isTarget { try ResultStore.write(sidecar.data, to: target.path(ofProvenance: hash)) }
     }
 
     /// Removes the file that says how a part was run that a whole cell replaces.
@@ -162,12 +162,6 @@ public struct ResultMerge: Sendable {
         do { try FileManager.default.removeItem(atPath: path) } catch {
             throw TraceError(file: path, message: "cannot be removed", isOfOutput: true)
         }
-    }
-
-    private static func write(_ data: Data, to path: String) throws {
-        let file = try AtomicFile(path: path)
-        try file.write(Array(data))
-        try file.finish()
     }
 
     /// Reads and checks all folders, that of the target included.

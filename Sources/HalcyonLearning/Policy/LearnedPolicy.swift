@@ -59,7 +59,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Whether the model serves this cache alone.
     var ownsModel = false
     /// Whether this cache counts the model's bytes: the first of the caches that share it does.
-    private var countsModel: Bool
+    private let countsModel: Bool
 
     var history: ObjectHistory
     private var labeller: SampleLabeller

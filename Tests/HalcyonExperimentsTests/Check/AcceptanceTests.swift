@@ -2,6 +2,7 @@ import Foundation
 import HalcyonEviction
 import HalcyonSimulation
 import HalcyonTestSupport
+import HalcyonTrace
 import Testing
 
 @testable import HalcyonExperiments
@@ -39,6 +40,83 @@ struct AcceptanceTests {
         ) { try await fixture.accept(suite) }
         #expect(try fixture.store.cells() == before)
         #expect(!FileManager.default.fileExists(atPath: "\(fixture.store.folder)/\(CheckReport.acceptedFile)"))
+    }
+
+    @Test(
+        "A seed that moved in the same result version is refused, also if another seed is not stored or older",
+        arguments: [true, false])
+    func movedSeed(isOtherStored: Bool) async throws {
+        let suite = try fixture.suite("policies: random, capacities: 40, seeds: 3")
+        try await fixture.accept(suite)
+        let stored = try #require(try fixture.store.cells().first { $0.identity.seed == 1 }).counts.hits
+        try fixture.edit {
+            if $0.identity.seed == 1 { $0.counts.hits += 1 }
+            if $0.identity.seed == 2 { $0.identity.resultVersion = 1 }
+        }
+        if !isOtherStored { try fixture.removeCells { $0.identity.seed == 2 } }
+        let moved = "hits \(stored.grouped) (stored \((stored + 1).grouped))"
+        let report = try await fixture.check(suite)
+        #expect(report.runs.map(\.unversionedChanges) == [[moved]] && report.moved.count == 1)
+        #expect(
+            report.misses(of: report.runs[0]).contains {
+                $0.hasPrefix("It moved and the result version did not (\(Halcyon.resultVersion)): \(moved). ")
+            })
+        let before = fixture.files
+        let refusal = await #expect(throws: ReplayError.self) { try await fixture.accept(suite) }
+        #expect(
+            refusal
+                == .usage(
+                    "small, 3 seeds, shared: random at 40 moved: \(moved). The stored cells have the result version of this "
+                        + "build, \(Halcyon.resultVersion): raise it (Halcyon.resultVersion) first."))
+        #expect(fixture.files == before)
+    }
+
+    @Test("Another result that was stored during the check is refused, and nothing is written")
+    func storedMeanwhile() async throws {
+        let suite = try fixture.suite("policies: [lru, fifo], capacities: 40")
+        try await fixture.accept(suite)
+        let report = try await fixture.check(suite)
+        try fixture.edit { if $0.label == "lru" { $0.counts.hits += 1 } }
+        try fixture.removeCells { $0.label == "fifo" }
+        let before = fixture.files
+        let place = try fixture.store.place(ofCell: #require(try fixture.store.hashes().first))
+        #expect(
+            throws: ReplayError.usage(
+                "\(place): another result of lru on small was stored during the check: check again.")
+        ) { try report.accept(into: fixture.store, reason: "a reason", date: "2026-11-21") }
+        #expect(fixture.files == before)
+    }
+
+    @Test("A cell of a newer result version beside that of this build is kept, and the build is refused")
+    func newerCells() async throws {
+        let suite = try fixture.suite("policies: lru, capacities: 40")
+        try await fixture.accept(suite)
+        var newer = try #require(try fixture.store.cells().first)
+        newer.identity.resultVersion = 999
+        try fixture.store.add(newer, nil)
+        let before = fixture.files
+        let larger = try fixture.suite("policies: [lru, fifo], capacities: 40")
+        for suite in [suite, larger] {
+            await #expect(
+                throws: ReplayError.usage(
+                    "\(fixture.store.folder) has cells of result version 999, and this build has \(Halcyon.resultVersion): "
+                        + "use a build with result version 999 or higher.")
+            ) { try await fixture.accept(suite) }
+        }
+        #expect(fixture.files == before)
+    }
+
+    @Test("A reason is kept only for results that could be stored")
+    func reasonFollowsCells() async throws {
+        try await fixture.accept(fixture.suite("policies: lru, capacities: 40"))
+        let before = try fixture.reasons
+        let lock = "\(fixture.store.folder)/cells.lock"
+        try? FileManager.default.removeItem(atPath: lock)
+        // A folder in place of the lock: the cells cannot be packed.
+        try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+        let suite = try fixture.suite("policies: [lru, fifo], capacities: 40")
+        await #expect(throws: TraceError.self) { try await fixture.accept(suite) }
+        #expect(try fixture.reasons == before)
     }
 
     @Test("Cells of an older result version are replaced, also where no count moved; those of a newer one are refused")
@@ -88,6 +166,19 @@ struct AcceptanceTests {
         let smaller = try fixture.suite("policies: lru, capacities: 40")
         #expect(try await fixture.accept(smaller) == .init(stored: 0, removed: 1))
         #expect(try fixture.store.cells().map(\.label) == ["lru"])
+    }
+
+    @Test("A folder of accepted results is kept if the suite has no result to replace them")
+    func nothingToReplaceWith() async throws {
+        try await fixture.accept(fixture.suite("policies: lru, capacities: 20"))
+        let before = fixture.files
+        let suite = try fixture.suite("policies: learned(kernels=system), capacities: 20")
+        await #expect(
+            throws: ReplayError.usage(
+                "\(suite.path) has no result that is the same on every machine, so that none replaces the 1 cell in "
+                    + "\(fixture.store.folder): remove the folder.")
+        ) { try await fixture.accept(suite) }
+        #expect(fixture.files == before)
     }
 
     @Test("A folder with cells of other runs that were not accepted there is left as it is")

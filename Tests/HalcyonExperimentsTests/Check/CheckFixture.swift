@@ -57,15 +57,33 @@ struct CheckFixture {
         try await check(suite).accept(into: store, reason: reason, date: "2026-11-21")
     }
 
-    /// Stores changed cells in place of the stored ones.
-    func edit(_ change: (inout StoredCell) -> Void) throws {
+    /// Stores changed cells in place of the stored ones, in a folder without accepted results.
+    func edit(_ change: (inout StoredCell) -> Void) throws { try replace(change: change) }
+
+    /// Removes the stored cells that meet a condition, in a folder without accepted results.
+    func removeCells(where isRemoved: (StoredCell) -> Bool) throws {
+        try replace(change: { _ in }, removing: isRemoved)
+    }
+
+    private func replace(
+        change: (inout StoredCell) -> Void, removing isRemoved: (StoredCell) -> Bool = { _ in false }
+    ) throws {
         let cells = try store.cells()
         try FileManager.default.removeItem(atPath: store.folder)
         try store.prepare()
-        for var cell in cells {
+        for var cell in cells where !isRemoved(cell) {
             change(&cell)
             try store.add(cell, nil)
         }
+    }
+
+    /// The files in the folder of the results, with their content.
+    var files: [String: Data] {
+        let names = FileManager.default.enumerator(atPath: store.folder)?.compactMap { $0 as? String } ?? []
+        return Dictionary(
+            uniqueKeysWithValues: names.compactMap { name in
+                FileManager.default.contents(atPath: "\(store.folder)/\(name)").map { (name, $0) }
+            })
     }
 }
 

@@ -24,6 +24,7 @@ struct CheckReportTests {
         var missed = run(.shared, "s3-fifo(small=0.2)", "1%", 2_400)
         (missed.recordedHits, missed.recordedVersion) = (3_000, version)
         missed.changes = ["hits 2,400 (stored 3,000)", "hits over time"]
+        if version == build { missed.unversionedChanges = missed.changes }
         var limit = RunLimit(policy: "s3-fifo(small=0.2)")
         (limit.floor, limit.baseline, limit.highestLoss) = (0.299, "lru", -0.04)
         missed.limit = limit
@@ -38,7 +39,7 @@ struct CheckReportTests {
         "It moved and the result version did not (1): hits 2,400 (stored 3,000), hits over time. A change that moves results "
         + "needs a higher result version (Halcyon.resultVersion), an entry in CHANGELOG.md and --accept."
     private static let missing =
-        "No result of it is stored in r: it is new, or its requests, a parameter or a default changed. Record it with --accept "
+        "Its result is not stored in r: it is new, or its requests, a parameter or a default changed. Record it with --accept "
         + "--reason \"…\"."
 
     @Test("The table shows the runs that moved or were missed, and the sentences say why")
@@ -116,7 +117,7 @@ struct CheckReportTests {
         #expect(lines[2] == "❌ 3 runs on 1 trace: 2 missed, 1 moved, 1 not stored.")
         #expect(lines[4] == "- a\\&b, shared: s3-fifo(small=0.2) at 1%: \(Self.moved)")
         #expect(lines[6].hasSuffix("The loss to lru is +1.00 points, and the highest accepted is -4.00 points."))
-        #expect(lines[7].hasPrefix("- a\\&b, per user: lfu\\|x at 20: No result of it "))
+        #expect(lines[7].hasPrefix("- a\\&b, per user: lfu\\|x at 20: Its result is not stored in r: "))
         #expect(lines[11].hasPrefix("| **a\\&b** | **shared** | **s3-fifo(small=0.2)** | **1%** | **2,400** |"))
         #expect(lines[12].contains("| **lfu\\|x** |"))
         #expect(lines.contains("<details><summary>All runs</summary>"))

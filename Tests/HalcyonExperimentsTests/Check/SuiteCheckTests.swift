@@ -72,14 +72,16 @@ struct SuiteCheckTests {
             !new.isPassed && new.notStored.count == 1 && new.summary.hasSuffix(": 1 missed, none moved, 1 not stored."))
         #expect(
             new.junit.contains("errors=\"1\"")
-                && new.junit.contains("<error type=\"not stored\" message=\"No result of it "))
+                && new.junit.contains("<error type=\"not stored\" message=\"Its result is not stored in "))
         #expect(new.text().contains("NOT STORED"))
         try await fixture.accept(suite)
         #expect(try await fixture.check(suite).isPassed)
 
         let changed = try await fixture.check(fixture.suite("policies: s3-fifo(small=0.2), capacities: 40"))
         #expect(changed.notStored.count == 1 && changed.leftovers == 1)
-        #expect(changed.text().contains("\n1 stored cell in \(fixture.store.folder) belongs to no run.\n"))
+        #expect(
+            changed.text().contains("\n1 stored cell in \(fixture.store.folder) belongs to no run: a run was deleted, ")
+        )
         let csv = try fixture.csv
         _ = try fixture.folder.file("small.csv", csv + "one more,u1\n")
         #expect(try await fixture.check(suite).notStored.count == 1)
@@ -161,6 +163,44 @@ struct SuiteCheckTests {
                 "small, shared: fifo at 40", "other, shared: lru at 10", "other, shared: lru at 40",
                 "other, shared: fifo at 40", "other, per user: lru at 10", "other, per user: lru at 40",
             ])
+    }
+
+    @Test(
+        "A limit that holds for no run is refused: of labels that the policy does not have, and of a second name of a run",
+        arguments: [
+            ("policies: [lru, learned], labels: [permuted uniform], capacities: 20", "lru"),
+            ("policies: [s3-fifo, s3-fifo(small=0.1)], capacities: 20", "s3-fifo(small=0.1)"),
+        ])
+    func limitOfNoRun(fields: String, policy: String) async throws {
+        let rows = fixture.trace.entries.map { "o\($0),c\($0 % 5)\n" }
+        _ = try fixture.folder.file("labelled.csv", "key,category\n" + rows.joined())
+        let suite = try fixture.suite(
+            "\(fields), limits: [{policy: \(policy), floor: 0}]", traces: "labelled.csv")
+        await #expect(
+            throws: ReplayError.data("\(suite.path): the limit of \(policy) in 'e0' holds for no run.")
+        ) { try await fixture.check(suite, limitsOnly: true) }
+    }
+
+    @Test("A deleted run whose cell is stored fails the check of accepted results, and no other check")
+    func deletedRun() async throws {
+        try await fixture.accept(fixture.suite("policies: [lru, fifo], capacities: 40"))
+        let smaller = try fixture.suite("policies: lru, capacities: 40")
+        let report = try await fixture.check(smaller)
+        let sentence =
+            "1 stored cell in \(fixture.store.folder) belongs to no run: a run was deleted, or its requests, a parameter or a "
+            + "default changed. If that is meant, remove it with --accept --reason \"…\"."
+        #expect(!report.isPassed && report.missed.isEmpty && report.leftoverFault == sentence)
+        #expect(report.text().hasPrefix(sentence + "\n1 run on 1 trace: none missed, none moved.\n"))
+        #expect(report.markdown.contains("❌") && report.markdown.contains(" belongs to no run: a run was deleted, "))
+        #expect(report.junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""))
+        #expect(report.junit.contains("<failure type=\"leftover\" message=\"1 stored cell in "))
+
+        // Results that were not accepted may be those of several suites.
+        try fixture.edit { _ in }
+        let shared = try await fixture.check(smaller)
+        #expect(shared.isPassed && shared.leftovers == 1 && shared.leftoverFault == nil)
+        #expect(shared.text().contains("1 stored cell in \(fixture.store.folder) belongs to no run.\n"))
+        #expect(shared.junit.contains("tests=\"1\" failures=\"0\""))
     }
 
     @Test("A loss is the baseline's hit ratio less the policy's, at the same capacity")

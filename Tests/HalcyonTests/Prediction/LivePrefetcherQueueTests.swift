@@ -71,7 +71,7 @@ struct LivePrefetcherQueueTests {
     }
 
     @Test("The policy is made and called, and files are read and written, on the prefetcher's queue")
-    func policyAndFilesRunOnForecasterQueue() async throws {
+    func policyAndFilesRunOnPrefetcherQueue() async throws {
         let places = Places()
         let folder = try TemporaryFolder()
         #expect(!QueueExecutor.isCurrent)
