@@ -93,7 +93,7 @@ static int has_instructions(void) {
 static int has_instructions(void) { return 0; }
 #endif
 
-// -1: not asked yet. Whoever asks first stores the same answer.
+// -1: not known yet. Threads that ask at the same time store the same answer.
 static int uses_instructions = -1;
 
 int halcyon_sha256_uses_instructions(void) {

@@ -48,7 +48,7 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Replay only the given policies, without the baselines.")
     var only = false
 
-    @Option(help: "Give each 'user' a separate cache of the stated capacity, as on a phone.")
+    @Option(help: "Give each 'user' a separate cache of this capacity; one model learns from all users (see --models).")
     var per: PerUser?
 
     @Option(help: "With --per user: caches whose policy learns share one model, or have one each. (default: shared)")
