@@ -25,8 +25,6 @@
 export HALCYON_OPTIMIZED := 1
 
 REPLAY := .build/release/replay
-# The packages beside the root are built in its folder, so that modules of both are compiled once.
-BESIDE := --scratch-path .build --package-path
 PYTHON := python3
 VENV   := .build/venv
 IMAGES_VENV := .build/venv-images
@@ -49,7 +47,7 @@ TESTS :=
 test: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH := $(shell getconf _NPROCESSORS_ONLN)
 ifneq ($(TESTS),)
 test: dependencies
-	HALCYON_TESTS=$(TESTS) .ci/within 40 swift test --test-product HalcyonPackageTests --filter '^$(TESTS)\.'
+	HALCYON_TESTS=$(TESTS) .ci/within 40 .ci/beside . test --test-product HalcyonPackageTests --filter '^$(TESTS)\.'
 else
 test: export HALCYON_LIGHTGBM ?= $(LIGHTGBM)
 test:
@@ -60,7 +58,7 @@ test:
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH)) \
 		.ci/within 30 swift test --skip-build --filter '^HalcyonTests\.'
 	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$((4 * $$SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH)) \
-		.ci/within 30 swift test $(BESIDE) Sources/Integrations
+		.ci/within 30 .ci/beside Sources/Integrations test
 	$(MAKE) example
 endif
 
@@ -68,7 +66,7 @@ endif
 avif:
 	@.ci/install-dependencies avif
 	@touch Sources/Integrations/CAVIF/avif.c
-	HALCYON_AVIF=1 swift test $(BESIDE) Sources/Integrations --filter '^HalcyonAVIFTests\.'
+	HALCYON_AVIF=1 .ci/beside Sources/Integrations test --filter '^HalcyonAVIFTests\.'
 
 # The parts of HalcyonViews for UIKit, AppKit and SwiftUI, type-checked on Linux against the declarations in Tests/StandIns.
 standins: dependencies
@@ -128,10 +126,10 @@ sanitize: dependencies
 # An image cache that records, and its record replayed; pictures from a server through a manager; the metrics of a manager in
 # Prometheus's format; then a policy of one's own in a package of one's own, run against the built-in ones.
 example: dependencies
-	swift run $(BESIDE) Experiments/Examples RecordAndReplay
-	swift run $(BESIDE) Experiments/Examples Gallery
-	swift run $(BESIDE) Experiments/Examples MetricsExample
-	swift run $(BESIDE) Experiments/CustomPolicy
+	.ci/beside Experiments/Examples run RecordAndReplay
+	.ci/beside Experiments/Examples run Gallery
+	.ci/beside Experiments/Examples run MetricsExample
+	.ci/beside Experiments/CustomPolicy run
 
 # Runs the regression suites and compares them with their stored results, which have no tolerance: they move only with a new result
 # version. Limits hold for every version. JUnit XML and Markdown are for tools that show them.
@@ -151,7 +149,7 @@ accept: release
 	@case " $(SUITES) " in *" rivals "*) .ci/install-dependencies lightgbm ;; esac
 	@for suite in $(REGRESSION) $(SUITES); do $(REPLAY) check Experiments/suites/$$suite.yml \
 	    --results Experiments/results/$$suite --accept --reason "$$REASON" || exit 1; done
-	HALCYON_RECORD=1 HALCYON_TESTS=HalcyonSimulationTests swift test --test-product HalcyonPackageTests \
+	HALCYON_RECORD=1 HALCYON_TESTS=HalcyonSimulationTests .ci/beside . test --test-product HalcyonPackageTests \
 	    --filter 'DecisionDigestTests/record'
 	@.ci/check-readme --write $(REPLAY)
 	@test -n "$$HALCYON_TRACES" || echo "halcyon: HALCYON_TRACES is not set; results on real traces were not renewed" >&2
@@ -178,21 +176,21 @@ BENCH_SIZE := --requests 200000 --objects 20000 --runs 1 --sweep-requests 200000
 endif
 
 bench-cache: dependencies
-	swift run -c release $(BESIDE) Experiments/Benchmarks CacheBenchmark
+	.ci/beside Experiments/Benchmarks run -c release CacheBenchmark
 
 bench-log: dependencies
-	swift run -c release $(BESIDE) Experiments/Benchmarks AccessLogBenchmark
+	.ci/beside Experiments/Benchmarks run -c release AccessLogBenchmark
 
 bench-images: dependencies $(IMAGES_VENV)/ready
-	swift build -c release $(BESIDE) Experiments/Benchmarks --product ImageBenchmark
+	.ci/beside Experiments/Benchmarks build -c release --product ImageBenchmark
 	$(IMAGES_VENV)/bin/python Experiments/Benchmarks/images.py
 
 bench-network:
 	@.ci/install-dependencies tests
-	swift run -c release $(BESIDE) Experiments/Benchmarks NetworkBenchmark
+	.ci/beside Experiments/Benchmarks run -c release NetworkBenchmark
 
 bench-views: dependencies
-	swift run -c release $(BESIDE) Experiments/Benchmarks ViewBenchmark
+	.ci/beside Experiments/Benchmarks run -c release ViewBenchmark
 
 bench: release $(VENV)/libcachesim
 	$(VENV)/bin/python Experiments/Benchmarks/bench.py --replay $(REPLAY) $(BENCH_SIZE)
@@ -200,7 +198,7 @@ bench: release $(VENV)/libcachesim
 # Checks the committed notebooks, then executes them from top to bottom into .build/notebooks, on the bundled traces or on
 # the one that HALCYON_NOTEBOOK_TRACE names; with HALCYON_NOTEBOOK_SMALL=1, on small inputs. See Notebooks/README.md.
 notebooks: release $(LAB_VENV)/ready
-	swift build -c release $(BESIDE) Experiments/Examples --product RecordAndReplay
+	.ci/beside Experiments/Examples build -c release --product RecordAndReplay
 	rm -rf .build/notebooks/work
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --check
 	$(LAB_VENV)/bin/python Notebooks/execute.py Notebooks/*.ipynb --folder .build/notebooks
@@ -283,12 +281,12 @@ lint:
 # Compiles the Swift examples of the documents, beside Tests/Snippets/Prelude.swift.
 snippets: dependencies
 	swift build
-	swift build $(BESIDE) Sources/Integrations
+	.ci/beside Sources/Integrations build
 	@.ci/check-snippets
 
 # Each product by itself, as another package builds it.
 products: dependencies
-	swift build $(BESIDE) Tests/Products
+	.ci/beside Tests/Products build
 	@for product in Tests/Products/Sources/*; do \
 	    .build/debug/$$(basename $$product) && echo "$$(basename $$product) runs" || exit 1; done
 	@Tests/Products/check-links .build/debug
@@ -296,8 +294,8 @@ products: dependencies
 
 # Compiles what the packages beside the root hold and `make test` does not build.
 beside: dependencies
-	swift build $(BESIDE) Experiments/Benchmarks
-	swift build $(BESIDE) Tests/Fuzzing
+	.ci/beside Experiments/Benchmarks build
+	.ci/beside Tests/Fuzzing build
 
 docs: dependencies
 	HALCYON_DOCS=1 swift package --allow-writing-to-directory .build/docs generate-documentation \
@@ -307,7 +305,7 @@ docs: dependencies
 	    --target HalcyonAccessLog --target HalcyonAccessLogReading \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs
-	HALCYON_DOCS=1 swift package $(BESIDE) Sources/Integrations --allow-writing-to-directory .build/docs-integrations \
+	HALCYON_DOCS=1 .ci/beside Sources/Integrations package --allow-writing-to-directory .build/docs-integrations \
 	    generate-documentation --target HalcyonServiceLifecycle --target HalcyonObservability --target HalcyonAVIF \
 	    --enable-experimental-combined-documentation \
 	    --disable-parameters-and-returns-validation --warnings-as-errors --output-path .build/docs-integrations
