@@ -16,5 +16,5 @@ let package = Package(
                     "Halcyon", "HalcyonAccessLog", "HalcyonCurl", "HalcyonExperiments", "HalcyonLearning",
                     "HalcyonNetworking", "HalcyonSimulation", "HalcyonTrace",
                 ].map { .product(name: $0, package: "Halcyon") },
-            path: "Fuzzing", swiftSettings: strict + [.define("TESTABLE", .when(configuration: .debug))]),
+            path: "Fuzzing", swiftSettings: strict),
     ])

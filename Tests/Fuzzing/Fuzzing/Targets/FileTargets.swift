@@ -3,12 +3,7 @@ import Halcyon
 import HalcyonExperiments
 import HalcyonSimulation
 
-// A model is trained, or, in debug builds, which can be tested, made of its parts.
-#if TESTABLE
-    @testable import HalcyonLearning
-#else
-    import HalcyonLearning
-#endif
+@testable import HalcyonLearning
 
 extension FuzzTarget {
     /// A model as safetensors.
@@ -25,16 +20,12 @@ extension FuzzTarget {
             }
         },
         seeds: {
-            #if TESTABLE
-                let model = PretrainedModel(
-                    weights: Array(repeating: 0.5, count: Feature.width * 2 + 2 + 1), inputs: Feature.width, hidden: 2,
-                    groups: [.recency, .size], objective: .bytes, baseWindow: 0.75, windowMultiplier: 4,
-                    trainingSteps: 900,
-                    trainingSamples: 30_000, producer: "9.9")
-                return [try model.data()]
-            #else
-                return [Data([2, 0, 0, 0, 0, 0, 0, 0]) + Data("{}".utf8)]
-            #endif
+            let model = PretrainedModel(
+                weights: Array(repeating: 0.5, count: Feature.width * 2 + 2 + 1), inputs: Feature.width, hidden: 2,
+                groups: [.recency, .size], objective: .bytes, baseWindow: 0.75, windowMultiplier: 4,
+                trainingSteps: 900,
+                trainingSamples: 30_000, producer: "9.9")
+            return [try model.data()]
         })
 
     /// A suite of experiments in YAML.

@@ -1,6 +1,7 @@
 import Foundation
-import HalcyonCurl
-import HalcyonNetworking
+
+@testable import HalcyonCurl
+@testable import HalcyonNetworking
 
 extension FuzzTarget {
     /// The head of an answer, what its headers say about freshness, and the values of single headers.
