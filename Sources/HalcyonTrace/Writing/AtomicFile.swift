@@ -67,7 +67,7 @@ public final class AtomicFile {
 
     /// Verifies, before a long computation, that the path can be written. Leaves no file behind.
     ///
-    /// - Throws: ``TraceError`` if ``init(path:)`` would throw it.
+    /// - Throws: ``TraceError`` if ``init(path:isDurable:)`` would throw it.
     public static func verify(_ name: String) throws(TraceError) {
         if try replaces(name) { _ = try AtomicFile(path: name) }
     }
