@@ -3,7 +3,7 @@ import HalcyonSimulation
 import HalcyonTrace
 import Synchronization
 
-/// A folder of results: the cells in one file, `cells.jsonl.zst` (``CellPack``), and how each was run in `provenance`.
+/// A folder of results: the cells in one file, `cells.jsonl.zst`, and how each was run in `provenance`.
 ///
 /// While a sweep runs, each result is a file of its own in `cells`; when it is done, ``pack()`` puts them into the one
 /// file. Readers use both. Files are complete or absent: each is written beside and renamed. Several processes may write
