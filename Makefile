@@ -33,7 +33,7 @@ LAB_VENV := .build/lab
 LIGHTGBM := $(CURDIR)/.build/lightgbm/lightgbm/lib/lib_lightgbm.so
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check accept acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check accept acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange lab-environment test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
 
 demo: release
 	@echo
@@ -205,6 +205,10 @@ notebooks: release $(LAB_VENV)/ready
 
 model-exchange: release $(LAB_VENV)/ready
 	@$(LAB_VENV)/bin/python Experiments/model_exchange.py --replay $(REPLAY)
+
+# Its virtual environment, with libcachesim where there is a wheel.
+lab-environment: $(LAB_VENV)/ready $(PEERS_READY)
+	@.ci/install-dependencies browser
 
 # Its types, then its tests: plans, worker processes that are killed, a scheduler that is restarted.
 test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
