@@ -22,7 +22,8 @@ struct Fixture {
             serializer: BitmapSerializer(), triggers: [])
         var options = ImageOptions()
         options.waitForCache = true
-        manager = HalcyonManager(cache: cache, defaultOptions: options)
+        // A downloader of its own: the default one counts the transfers of tests that run at the same time.
+        manager = HalcyonManager(cache: cache, downloader: ImageDownloader(name: "fixture"), defaultOptions: options)
     }
 
     static func resource(_ key: String, _ categories: String...) throws -> Resource {
