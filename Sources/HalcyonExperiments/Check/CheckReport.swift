@@ -21,8 +21,8 @@ public struct CheckReport: Sendable, Equatable {
     /// The results that are the same on every machine, in the order of their names.
     var cells: [MeasuredCell]
 
-    /// Whether the check is passed: no run is missed, the stored cells have the result version of the build, and none
-    /// in a folder of accepted results belongs to no run.
+    /// Whether the check is passed: no run is missed, and the stored cells have the result version of the build. In a
+    /// folder of accepted results, each cell also belongs to a run.
     public var isPassed: Bool { missed.isEmpty && versionFault == nil && leftoverFault == nil }
 
     /// A sentence if stored cells have another result version than the build; `nil` otherwise.
