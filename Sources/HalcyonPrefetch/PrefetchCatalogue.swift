@@ -8,6 +8,8 @@ public enum PrefetchCatalogue {
         public let summary: String
         /// The paper that the policy follows; empty if there is none.
         public let source: String
+        /// The inputs that its plans depend on beside the accesses.
+        public let traits: PrefetchTraits
         /// Creates an instance that has recorded nothing.
         public let make: @Sendable (PrefetchContext) -> any PrefetchPolicy
     }
@@ -16,39 +18,59 @@ public enum PrefetchCatalogue {
     public static let entries: [Entry] = [
         Entry(
             name: "planner", summary: "learned: objects whose predicted probability exceeds a threshold",
-            source: "",
+            source: "", traits: [.isRandomised, .usesCategories, .learns],
             make: { PrefetchPlanner(context: $0) }),
         Entry(
             name: "markov", summary: "the most frequent successors of the object, over all users",
-            source: "Joseph, Grunwald 1997", make: { MarkovPrefetch($0) }),
+            source: "Joseph, Grunwald 1997", traits: [], make: { MarkovPrefetch($0) }),
         Entry(
             name: "markov-user", summary: "the most frequent successors of the object, for the same user",
-            source: "Joseph, Grunwald 1997", make: { MarkovPrefetch($0, isPerUser: true) }),
+            source: "Joseph, Grunwald 1997", traits: [], make: { MarkovPrefetch($0, isPerUser: true) }),
         Entry(
-            name: "popular", summary: "the most popular objects", source: "", make: { PopularPrefetch($0) }),
+            name: "popular", summary: "the most popular objects", source: "", traits: [],
+            make: { PopularPrefetch($0) }),
         Entry(
             name: "category-popular",
             summary: "the popular objects of the categories that the user is likely to request next",
-            source: "", make: { CategoryPopularPrefetch($0) }),
+            source: "", traits: [.usesCategories], make: { CategoryPopularPrefetch($0) }),
         Entry(
             name: "visit-planner",
             summary:
                 "learned: the objects that each user will probably request in the next visit, fetched between visits",
-            source: "", make: { VisitPlanner(context: $0) }),
+            source: "", traits: [.isRandomised, .usesCategories, .learns], make: { VisitPlanner(context: $0) }),
         Entry(
             name: "visit-refill",
             summary:
                 "at the end of a visit: the objects that the user requested often and lately, in place of the others",
-            source: "", make: { VisitRefill($0) }),
+            source: "", traits: [], make: { VisitRefill($0) }),
         Entry(
             name: "mithril", summary: "the objects that were repeatedly requested together", source: "Yang et al. 2017",
-            make: { MithrilPrefetch($0) }),
+            traits: [], make: { MithrilPrefetch($0) }),
         Entry(
             name: "next-key", summary: "the object whose key is the next number, whether or not it exists",
-            source: "Smith 1978",
+            source: "Smith 1978", traits: [.usesKeys],
             make: { NextKeyPrefetch($0) }),
     ]
 
     /// Returns the entry with that name, if there is one.
     public static func entry(named name: String) -> Entry? { entries.first { $0.name == name } }
+}
+
+/// The inputs that a prefetch policy depends on, beside the accesses that it is given.
+///
+/// They decide which runs repeat each other: the identity of a stored result has the seed, the labels and the keys only
+/// where they matter.
+public struct PrefetchTraits: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The policy draws random numbers from ``PrefetchContext/seed``.
+    public static let isRandomised = PrefetchTraits(rawValue: 1 << 0)
+    /// The policy uses the categories of objects.
+    public static let usesCategories = PrefetchTraits(rawValue: 1 << 1)
+    /// The policy uses the keys of objects, in ``PrefetchContext/nextByKey``.
+    public static let usesKeys = PrefetchTraits(rawValue: 1 << 2)
+    /// The policy trains a model.
+    public static let learns = PrefetchTraits(rawValue: 1 << 3)
 }

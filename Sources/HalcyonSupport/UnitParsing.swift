@@ -77,6 +77,22 @@ package struct TimeSpan: Sendable, Equatable {
         else { return nil }
         microseconds = Int64(number * factor)
     }
+
+    /// Creates a length.
+    package init(microseconds: Int64) { self.microseconds = microseconds }
+}
+
+extension TimeSpan: CustomStringConvertible {
+    /// The length in the largest unit in which it is a whole number: `500 ms`, `2 s`, `1 d`; `10 µs` below a millisecond.
+    package var description: String {
+        let units: [(String, Int64)] = [
+            ("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000),
+        ]
+        for (unit, length) in units where microseconds != 0 && microseconds % length == 0 {
+            return "\(microseconds / length) \(unit)"
+        }
+        return microseconds == 0 ? "0" : "\(microseconds) µs"
+    }
 }
 
 extension StringProtocol {

@@ -124,10 +124,10 @@ public struct SuiteCheck: Sendable {
             var groups: [Group] = []
             var places: [CellIdentity: Int] = [:]
             for job in experiment.jobs {
-                guard let requests = schedule.fingerprints[.init(trace: trace.name, mode: job.job.mode)] else {
+                guard let requests = schedule.requests[.init(trace: trace.name, mode: job.job.mode)] else {
                     continue
                 }
-                var identity = CellIdentity(job.job, labels: job.labels, fingerprint: requests)
+                var identity = CellIdentity(job.job, labels: job.labels, requests: requests)
                 guard let cell = cells[identity.hash] else { continue }
                 identity.seed = nil
                 if let place = places[identity] {

@@ -87,6 +87,7 @@ public struct ResultRow: Sendable {
         ("prefetch_parameters", { cell, _ in cell.identity.prefetch.flatMap { json($0.parameters) } }),
         ("prefetch_budget", { cell, _ in cell.identity.prefetch.map { .text($0.budget) } }),
         ("prefetch_latency_us", { cell, _ in cell.identity.prefetch.map { .whole($0.latencyUs) } }),
+        ("time_resolution_us", { cell, _ in cell.trace.timeResolutionUs.map { .whole($0) } }),
         ("warmup", { cell, _ in .text(cell.identity.warmup) }),
         ("users_part", { cell, _ in cell.identity.users.map { .text($0) } }),
         ("result_version", { cell, _ in .whole(Int64(cell.identity.resultVersion)) }),

@@ -44,6 +44,10 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         public var bandwidth: String?
         /// The idle time after which a visit has ended, in microseconds. Nil for the default of 30 minutes.
         public var idleTimeUs: Int64?
+        /// The hash of the keys; see ``RequestIdentity/keys``. Nil for a policy that does not use them.
+        public var keys: String?
+        /// The hash of the recording of an access log; see ``RequestIdentity/recording``. Nil without one.
+        public var recording: String?
     }
 
     /// The hash of the requests; see `Trace.fingerprint`.
@@ -60,7 +64,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     public var tiers: Tiers?
     /// The kind of caches.
     public var mode: ReplayMode
-    /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
+    /// The sharing of models between per-user caches; see `ReplayJob.modelSharing`.
     public var models: ModelSharing?
     /// The prefetching. Nil without.
     public var prefetch: Prefetch?
@@ -80,14 +84,14 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - job: without a pretrained model, which has no identity here.
     ///   - labels: the labels of the requests.
-    ///   - fingerprint: that of the requests with the labels of the trace.
-    init(_ job: ReplayJob, labels: LabelControl, fingerprint: String) {
-        self.fingerprint = fingerprint
+    ///   - requests: with the labels of the trace.
+    init(_ job: ReplayJob, labels: LabelControl, requests: RequestIdentity) {
+        fingerprint = requests.fingerprint
         self.labels = labels.description
         policy = job.name ?? job.policies.map(\.info.name).joined(separator: "/")
         parameters = RunResult.parameters(job.policies)
         mode = job.mode
-        models = job.mode == .perUser && job.policies.contains(where: \.learns) ? job.models : nil
+        models = job.modelSharing
         if let tiers = job.tiers {
             self.tiers = Tiers(
                 memory: tiers.memory.description, disk: tiers.disk.description,
@@ -98,13 +102,15 @@ public struct CellIdentity: Sendable, Hashable, Codable {
         } else {
             capacity = job.capacity.description
         }
+        // Latencies that a log measured are part of the hash of its recording.
         var prefetching = job.options.prefetch
         prefetching?.adopt(job.tiers)
         prefetch = prefetching.map {
             Prefetch(
                 policy: $0.policy.name, parameters: $0.parameters, budget: $0.budget.description,
                 latencyUs: $0.latency.shortest, bandwidth: $0.latency.bandwidth.map { Self.text($0) },
-                idleTimeUs: $0.idleTime == PlanningMoment.idleTime ? nil : $0.idleTime)
+                idleTimeUs: $0.idleTime == PlanningMoment.idleTime ? nil : $0.idleTime,
+                keys: $0.traits.contains(.usesKeys) ? requests.keys : nil, recording: requests.recording)
         }
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description

@@ -22,6 +22,9 @@ public struct StoredCell: Sendable, Codable, Equatable {
         public var sizeUnit: SizeUnit
         /// The name that the suite gives the trace.
         public var name: String
+        /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without prefetching, and for a trace without
+        /// times.
+        public var timeResolutionUs: Int64?
     }
 
     /// Whole numbers that are summed over counted requests. Those that do not apply are absent.

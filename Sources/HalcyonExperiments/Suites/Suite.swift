@@ -165,10 +165,10 @@ public struct SuiteExperiment: Sendable {
             job = ReplayJob(
                 policy: policy, capacity: place.capacity, mode: mode, tiers: place.tiers, options: options)
         }
-        let sharesModels = mode == .perUser && job.policies.contains(where: \.learns)
-        if !sharesModels, !isFirst { return [] }
-        if sharesModels { job.models = models }
-        let labels = job.usesLabels ? labels : labels.contains(.given) ? [.given] : []
+        let hasModels = mode == .perUser && (job.policies.contains(where: \.learns) || prefetch != nil)
+        if !hasModels, !isFirst { return [] }
+        if hasModels { job.models = models }
+        let labels = job.usesCategories ? labels : labels.contains(.given) ? [.given] : []
         let seeds = job.isRandomised ? seeds : Array(seeds.prefix(1))
         return labels.flatMap { labels in
             seeds.map { seed in
@@ -186,9 +186,4 @@ struct SuiteJob: Sendable {
     var labels: LabelControl
     /// The name of the experiment's row.
     var row: String
-}
-
-extension ReplayJob {
-    /// Whether the result depends on the categories of the requests.
-    var usesLabels: Bool { traits.contains(.usesCategories) || options.prefetch?.isPlanner == true }
 }

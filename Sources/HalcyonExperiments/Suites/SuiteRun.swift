@@ -81,13 +81,14 @@ public struct SuiteRun: Sendable {
             let jobs = jobs(onTrace: reference.name)
             guard !jobs.isEmpty else { continue }
             do {
-                let whole = try reference.load(inFileAt: suite.path)
+                let whole = try reference.load(inFileAt: suite.path, for: jobs.map(\.job))
                 for (mode, jobs) in Self.byMode(jobs) {
                     do {
                         let trace = try reference.selection(of: whole, mode: mode)
-                        schedule.fingerprints[.init(trace: reference.name, mode: mode)] = trace.fingerprint
+                        let requests = RequestIdentity(trace)
+                        schedule.requests[.init(trace: reference.name, mode: mode)] = requests
                         for cell in cells(
-                            jobs, on: trace, of: reference, stored: stored, costs: costs, failures: &schedule.failures)
+                            jobs, on: trace, requests, of: reference, stored: stored, costs: costs, failures: &schedule.failures)
                         where seen.insert(cell.hash).inserted && accepts(cell) {
                             schedule.cells.append(cell)
                         }
@@ -122,17 +123,16 @@ public struct SuiteRun: Sendable {
 
     /// Returns the cells of one trace in one mode, the longest first.
     private func cells(
-        _ jobs: [SuiteJob], on trace: Trace, of reference: TraceReference, stored: Set<String>, costs: CellCosts,
-        failures: inout [SuiteSchedule.Failure]
+        _ jobs: [SuiteJob], on trace: Trace, _ requests: RequestIdentity, of reference: TraceReference,
+        stored: Set<String>, costs: CellCosts, failures: inout [SuiteSchedule.Failure]
     ) -> [SuiteSchedule.Cell] {
-        let fingerprint = trace.fingerprint
         let input = ReplayInput(trace, for: [])
         var cells: [SuiteSchedule.Cell] = []
         for job in jobs {
             do throws(ReplayError) {
                 if job.labels != .given, !trace.hasCategories { _ = try job.labels.applied(to: trace) }
                 let resolved = try job.job.resolved(for: input)
-                let identity = CellIdentity(job.job, labels: job.labels, fingerprint: fingerprint)
+                let identity = CellIdentity(job.job, labels: job.labels, requests: requests)
                 let hash = identity.hash
                 cells.append(
                     SuiteSchedule.Cell(
@@ -179,7 +179,7 @@ public struct SuiteRun: Sendable {
             let cells = cells.filter { $0.trace == reference.name }
             guard !cells.isEmpty else { continue }
             do {
-                let whole = try reference.load(inFileAt: suite.path)
+                let whole = try reference.load(inFileAt: suite.path, for: cells.map(\.job.job))
                 for mode in [ReplayMode.shared, .perUser] {
                     let cells = cells.filter { $0.mode == mode }
                     guard !cells.isEmpty else { continue }
@@ -290,6 +290,8 @@ private struct CellWork: Sendable {
         } catch {
             return error
         }
+        var facts = facts
+        facts.timeResolutionUs = outcome.result.prefetch?.timeResolution
         let stored = StoredCell(
             outcome, identity: cell.identity, trace: facts, units: units.counts(outcome.recorder))
         do {

@@ -61,7 +61,7 @@ public struct SuiteSchedule: Sendable, Encodable {
     /// What cannot be run.
     public var failures: [Failure]
     /// The hash of the requests that caches of each kind serve, for each trace that could be read.
-    var fingerprints: [Requests: String] = [:]
+    var requests: [Requests: RequestIdentity] = [:]
 
     /// The requests of a trace that caches of one kind serve.
     struct Requests: Hashable {
@@ -117,7 +117,7 @@ struct CellCosts {
         let perCache = min(trace.objectCount, capacity / average + 1)
         let residents =
             job.mode == .perUser ? min(trace.count, perCache.multipliedClamping(by: trace.userCount)) : perCache
-        let learns = job.policies.contains(where: \.learns) || job.options.prefetch?.isPlanner == true
+        let learns = job.policies.contains(where: \.learns) || job.options.prefetch?.traits.contains(.learns) == true
         return trace.objectCount * 16 + residents * 128 + (job.mode == .perUser ? trace.userCount * 512 : 0)
             + (job.traits.contains(.needsFuture) ? trace.count * 8 : 0) + (learns ? 8_000_000 : 0)
     }

@@ -59,10 +59,15 @@ public struct TraceReference: Sendable, Hashable {
 
     /// Reads the file. O(requests).
     ///
-    /// - Parameter path: the file that names the trace.
+    /// - Parameters:
+    ///   - path: the file that names the trace.
+    ///   - jobs: the jobs that will replay it: they decide whether keys and the recording of an access log are read.
     /// - Throws: `TraceError`, or `ReplayError.data(_:)` if an environment variable of the path is not set.
-    func load(inFileAt path: String) throws -> Trace {
+    func load(inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace {
         var options = TraceLoadOptions()
+        let prefetching = jobs.compactMap(\.options.prefetch)
+        if prefetching.contains(where: { $0.traits.contains(.usesKeys) }) { options.names.insert(.keys) }
+        options.recording = !prefetching.isEmpty
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
         options.sort = sort
         options.preset = preset

@@ -6,7 +6,8 @@ import HalcyonSupport
 /// let budget = try PrefetchBudget(parsing: "2/request,50MB/day")
 /// ```
 ///
-/// ``PrefetchSpending`` counts how much of it is spent. Every limit is optional. A limit of 0 forbids prefetching.
+/// ``PrefetchSpending`` counts how much of it is spent. Every limit is optional. A limit of 0 forbids prefetching, as a
+/// control: what remains of a policy is its choice of victims.
 public struct PrefetchBudget: Sendable, Equatable {
     /// The limits of one period; `nil` is no limit.
     public struct Limit: Sendable, Equatable {

@@ -173,10 +173,10 @@ struct PlannerState: ~Copyable {
             chosen = choose(logits, outlook, into: &plan)
             reconsiderUnused(logits, into: &plan)
         }
-        let (arrival, isNever) = access.time.addingReportingOverflow(latency)
+        let (end, isNever) = access.time.addingReportingOverflow(latency)
         plans.add(
             candidates, user: UInt32(slot), request: user.requests, previous: user.recent, chosen: chosen,
-            drawn: cases.draw(logits, count: candidates.count), arrival: isNever ? .max : arrival,
+            drawn: cases.draw(logits, count: candidates.count), arrival: latency == 0 ? .min : isNever ? .max : end,
             to: users.chain(slot))
     }
 

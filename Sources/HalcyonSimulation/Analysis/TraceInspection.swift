@@ -26,6 +26,8 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     public let oneHitWonders: Int
     /// The times of the first and the last request, in microseconds. Nil if the trace is empty or has no times.
     public let timeSpan: TimeRange?
+    /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without times, and if all are equal.
+    public let timeResolution: Int64?
     /// The fitted slope of the popularity distribution.
     public let popularity: PopularitySlope?
     /// The LRU stack distances of re-accesses, in distinct objects.
@@ -75,8 +77,9 @@ public struct TraceInspection: Sendable, Codable, Equatable {
         oneHitWonders = counts.reduce(0) { $0 + ($1 == 1 ? 1 : 0) }
         if let first = trace.times.first, let last = trace.times.last, !trace.report.noTimes {
             timeSpan = TimeRange(first: first, last: last)
+            timeResolution = trace.times.resolution
         } else {
-            timeSpan = nil
+            (timeSpan, timeResolution) = (nil, nil)
         }
         popularity = PopularitySlope(counts: counts)
         reuse = ReuseDistances(of: trace)
@@ -116,6 +119,9 @@ extension TraceInspection {
             lines.append(("bytes, requested", "\(bytes(requestedSize)) (mean \(bytes(mean(requestedSize, requests))))"))
         }
         if let span = timeSpan { lines.append(("time span", duration(span.last - span.first))) }
+        if let timeResolution {
+            lines.append(("time resolution", TimeSpan(microseconds: timeResolution).description))
+        }
         if let popularity {
             lines.append(
                 (

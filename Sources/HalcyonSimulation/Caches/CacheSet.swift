@@ -86,7 +86,7 @@ struct CacheSet {
         let isShared = model != nil || resolved.sharesModel || !isPerUser
         definitions = ReportedCategorySets(isShared: isShared)
         // All caches of a loaded trace are in use at once, unless users are served one after another.
-        if facts.input != nil, isShared || prefetch != nil {
+        if facts.input != nil, isShared || prefetching?.hasPolicyPerCache == false {
             for number in 0..<(isPerUser ? facts.userCount : 1) { _ = open(number) }
         }
     }
@@ -103,8 +103,8 @@ struct CacheSet {
         return columns
     }
 
-    /// The prefetch policy; `nil` without prefetching.
-    var prefetchPolicy: (any PrefetchPolicy)? { prefetching?.policy }
+    /// The prefetch policy; `nil` without prefetching, and if each cache has one of its own.
+    var prefetchPolicy: (any PrefetchPolicy)? { prefetching?.summary.policy }
 
     /// Serves the requests of a block and writes the outcome of each to `outcomes`.
     mutating func serve(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
@@ -133,6 +133,12 @@ struct CacheSet {
     /// Serves a block whose requests go to several caches, or are followed by prefetching.
     private mutating func serveMixed(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {
         let (users, times, isCounted) = (isPerUser ? block.users : nil, timer?.times, !block.isWarmup)
+        let isOneAfterAnother = prefetching?.hasPolicyPerCache == true
+        if isOneAfterAnother, let number = block.cache {
+            if number != current, current >= 0 { retire(current) }
+            current = number
+            _ = open(number)
+        }
         if definitions.isShared, usesCategories {
             let number = users.map { Int($0[0]) } ?? 0
             definitions.define(block, in: open(number), number: number)
@@ -146,7 +152,9 @@ struct CacheSet {
             if prefetches {
                 let access = block.access(index, requestNumber: 0)
                 outcomes[index] =
-                    prefetching?.serve(access, cache: number, isCounted: isCounted, times: times) ?? .miss
+                    prefetching?.serve(
+                        access, cache: number, position: block.position(index), isCounted: isCounted, times: times)
+                    ?? .miss
                 continue
             }
             var access = block.access(index, requestNumber: cache.requests)
@@ -158,6 +166,7 @@ struct CacheSet {
                 outcomes[index] = cache.access(access)
             }
         }
+        if isOneAfterAnother, block.isWarmup, let cache = caches[current] { cache.evictionsBefore = cache.evictions }
     }
 
     /// Records the state of all caches at the end of the warm-up.
@@ -171,7 +180,7 @@ struct CacheSet {
     mutating func finish(_ facts: SourceFacts) -> CacheSummary {
         objectCount = facts.objectCount
         for number in caches.indices { retire(number) }
-        summary.prefetching = prefetching.map { ($0.counts, $0.policy) }
+        summary.prefetching = prefetching?.summary
         return summary
     }
 
@@ -256,7 +265,7 @@ struct CacheSummary {
     private var last: TieredCache?
     /// The metrics that the policy of the last cache publishes.
     var metrics: [PolicyMetric] { last?.metrics ?? [] }
-    var prefetching: (counts: PrefetchTally, policy: any PrefetchPolicy)?
+    var prefetching: PrefetchSummary?
     /// The number of entry numbers in use, counted once for each tier.
     private var numbers = 0
     /// The number of entries that are not resident and that their policy remembers.

@@ -2,13 +2,26 @@ import HalcyonEviction
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// The prefetching of a run: one prefetch policy, and the residency and budget of each cache.
+/// The prefetching of a run: the prefetch policy, and the residency and budget of each cache.
 ///
 /// For each request the policy receives the outcome and the victims, then plans; see
 /// ``HalcyonPrefetch/PrefetchPolicy``.
+///
+/// With server knowledge, one policy serves all caches and learns from all users. With device knowledge
+/// (``ModelSharing/own``), each cache has a policy of its own, which sees the requests of its user and nothing else. Caches are then
+/// served one after another, and only the policy of the present one is in memory.
 struct PrefetchLane {
-    /// The policy. It serves all caches, so that it learns from all users.
-    let policy: any PrefetchPolicy
+    /// The policy of all caches, or of the cache that is being served.
+    private(set) var policy: any PrefetchPolicy
+    private let makePolicy: () -> any PrefetchPolicy
+    /// Whether each cache has a policy of its own.
+    let hasPolicyPerCache: Bool
+    /// The cache that is being served, if each has a policy of its own.
+    private var current = -1
+    /// The heap bytes of the policies of the caches that are finished.
+    private var finishedBytes = 0
+    /// The times of the last request of the warm-up and of all requests, if each cache has a policy of its own.
+    private let (endOfWarmup, end): (Int64, Int64)
     private(set) var counts: PrefetchTally
     private let options: PrefetchOptions
     private let unit: CacheUnit
@@ -23,9 +36,11 @@ struct PrefetchLane {
     private var requests = 0
     private let cachesPerUser: Bool
     /// The timers of a policy that plans between requests.
-    private let timers: VisitTimers
-    /// The recorded moments that no timer gives: the app entered the background, or a condition ended. And the number of those past.
-    private let moments: [TraceRecording.Event]
+    private var timers: VisitTimers
+    /// The recorded moments of all users that no timer gives: the app entered the background, or a condition ended. And the number of those past.
+    private let allMoments: [TraceRecording.Event]
+    /// Those of the users that the policy serves, and the number of these that are past.
+    private var moments: [TraceRecording.Event]
     private var momentsPast = 0
     /// The recorded events that are repeated, and the number of those that were.
     private let recorded: [TraceRecording.Event]
@@ -37,27 +52,43 @@ struct PrefetchLane {
         var context = PrefetchContext(
             seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.latency.shortest,
             idleTime: options.idleTime, cachesPerUser: job.mode == .perUser)
-        if options.needsKeys, let next = trace.flatMap(NextKeys.init) {
+        if options.traits.contains(.usesKeys), let next = trace.flatMap(NextKeys.init) {
             context.nextByKey = { object in next.object(after: object) }
         }
-        policy = options.makePolicy(context)
+        let makePolicy = { [context] in options.makePolicy(context) }
+        self.makePolicy = makePolicy
+        policy = makePolicy()
+        hasPolicyPerCache = job.modelSharing == .own
+        let warmup = facts.warmup
+        endOfWarmup = trace.flatMap { warmup > 0 ? $0.times[warmup - 1] : nil } ?? .min
+        end = trace?.times.last ?? .min
         cachesPerUser = context.cachesPerUser
         timers = VisitTimers(idleTime: options.idleTime)
         counts = PrefetchTally(unit: facts.unit)
         self.options = options
         unit = facts.unit
         capacity = facts.unit.capacity(resolved.capacity)
-        objects = ObjectInfo(trace)
+        objects = ObjectInfo(trace, forgets: hasPolicyPerCache)
         let (latency, unit) = (options.latency, facts.sizeUnit == .bytes ? facts.unit.size : 0)
         self.latency = { latency.latency(ofObject: $0, bytes: $1 &* unit) }
         let events = trace?.recording?.events ?? []
         recorded = options.isRecorded ? events : []
-        moments =
+        allMoments =
             policy.plansBetweenRequests ? events.filter { $0.kind == .background || $0.kind == .connected } : []
+        moments = allMoments
     }
 
-    /// Adds a cache.
+    /// Adds a cache. If each has a policy of its own, the one before is finished, and this is the next to be served.
     mutating func open(_ cache: TieredCache, number: Int) {
+        if hasPolicyPerCache {
+            current = number
+            policy = makePolicy()
+            timers = VisitTimers(idleTime: options.idleTime)
+            isKnownSet.removeAll(keepingCapacity: true)
+            objects.forget()
+            moments = allMoments.filter { Int($0.user) == number }
+            momentsPast = 0
+        }
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
             cache, capacity: capacity, unit: unit, budget: options.budget, idleTime: options.idleTime,
@@ -68,16 +99,20 @@ struct PrefetchLane {
     ///
     /// - Parameters:
     ///   - number: the number of the cache.
+    ///   - position: the number of requests of the source before it.
     ///   - isCounted: whether the request is after the warm-up.
     ///   - times: receives the time of the access; `nil` for caches that are not timed.
     mutating func serve(
-        _ request: Access, cache number: Int, isCounted: Bool, times: CacheTimes?
+        _ request: Access, cache number: Int, position: Int, isCounted: Bool, times: CacheTimes?
     ) -> AccessOutcome {
+        var request = request
+        // A device has one user.
+        if hasPolicyPerCache { request.user = 0 }
         if policy.plansBetweenRequests {
-            while let moment = nextMoment(by: request.time) { plan(at: moment, isCounted: isCounted) }
+            while let moment = nextMoment(by: request.time, position: position) { plan(at: moment, isCounted: isCounted) }
             timers.note(request.user, at: request.time)
         }
-        while repeated < recorded.count, recorded[repeated].position <= requests {
+        while repeated < recorded.count, recorded[repeated].position <= position {
             apply(recorded[repeated], isCounted: isCounted)
             repeated += 1
         }
@@ -105,28 +140,42 @@ struct PrefetchLane {
         cache.apply(event, isCounted: isCounted, counts: &counts, policy: policy)
     }
 
-    /// Returns the next moment before a request at a time, recorded or due; `nil` if there is none.
-    private mutating func nextMoment(by time: Int64) -> PlanningMoment? {
-        guard momentsPast < moments.count, moments[momentsPast].position <= requests,
+    /// Returns the next moment before a request at a time and a position, recorded or due; `nil` if there is none.
+    private mutating func nextMoment(by time: Int64, position: Int) -> PlanningMoment? {
+        guard momentsPast < moments.count, moments[momentsPast].position <= position,
             moments[momentsPast].time <= min(time, timers.nextTime ?? .max)
         else { return timers.next(by: time) }
         let event = moments[momentsPast]
         momentsPast += 1
-        return PlanningMoment(event.kind == .background ? .background : .connected, user: event.user, time: event.time)
+        return PlanningMoment(
+            event.kind == .background ? .background : .connected, user: hasPolicyPerCache ? 0 : event.user, time: event.time)
     }
 
     private mutating func plan(at moment: PlanningMoment, isCounted: Bool) {
-        let number = cachesPerUser ? Int(moment.user) : 0
+        let number = hasPolicyPerCache ? current : cachesPerUser ? Int(moment.user) : 0
         guard number < caches.count, let cache = caches[number] else { return }
+        // The request that comes next is another user's, perhaps long before this user's.
+        let isCounted = hasPolicyPerCache ? moment.time > endOfWarmup : isCounted
         cache.prefetch(at: moment, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
     }
 
     /// Counts the unused prefetches of one cache at the end. Returns the number of its entry numbers.
     mutating func finish(_ number: Int) -> Int {
         guard let cache = caches[number] else { return 0 }
+        if hasPolicyPerCache {
+            while let moment = nextMoment(by: end, position: .max) { plan(at: moment, isCounted: true) }
+            finishedBytes += policy.metadataBytes
+        }
         cache.finish(&counts)
         caches[number] = nil
         return cache.entryCount
+    }
+
+    /// What remains of the policies at the end: the only one, or the heap bytes of those of all caches.
+    var summary: PrefetchSummary {
+        PrefetchSummary(
+            counts: counts, policy: hasPolicyPerCache ? nil : policy,
+            metadataBytes: hasPolicyPerCache ? finishedBytes : policy.metadataBytes)
     }
 
     /// Reports the new category sets of a block to the policy.
@@ -140,6 +189,15 @@ struct PrefetchLane {
             policy.define(categorySet: set, members: Array(block.categorySets[set]))
         }
     }
+}
+
+/// The prefetching of all caches of a run at its end.
+struct PrefetchSummary {
+    let counts: PrefetchTally
+    /// The policy that served all caches; `nil` if each had one of its own.
+    let policy: (any PrefetchPolicy)?
+    /// The heap bytes of all policies.
+    let metadataBytes: Int
 }
 
 /// The object whose key is the next number, for traces with numeric keys. O(1) per look-up; 4 bytes per object.

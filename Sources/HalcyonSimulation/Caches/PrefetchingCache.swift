@@ -70,7 +70,7 @@ final class PrefetchingCache {
     ) -> AccessOutcome {
         let entry = contents.pointee.residency.assign(access.object)
         contents.pointee.residency.now = access.time
-        arrive(by: access.time, &counts, policy)
+        arrive(before: access.time, &counts, policy)
         var access = access
         access.entry = entry
         access.requestNumber = contents.pointee.requests
@@ -138,7 +138,7 @@ final class PrefetchingCache {
         plan: inout PrefetchPlan
     ) {
         contents.pointee.residency.now = moment.time
-        arrive(by: moment.time, &counts, policy)
+        arrive(before: moment.time, &counts, policy)
         contents.pointee.spending.begin(momentAt: moment.time, of: moment.user)
         plan.removeAll()
         let limit = contents.pointee.spending.objectsLeft
@@ -207,8 +207,10 @@ final class PrefetchingCache {
             categories: objects.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
-    private func arrive(by time: Int64, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?) {
-        while let first = contents.pointee.transfers.popEnded(by: time) {
+    /// Places the objects whose transfers ended strictly before a request or a moment. One that ends at the same time stamp may have
+    /// ended later, because a trace rounds its times.
+    private func arrive(before time: Int64, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?) {
+        while let first = contents.pointee.transfers.popEnded(before: time) {
             var access = first.access
             access.requestNumber = contents.pointee.requests
             access.time = first.time

@@ -140,9 +140,14 @@ final class ObjectInfo {
     /// Whether the size of each object is known. Empty if all sizes are.
     private var isKnown: [Bool]
     private let usesUniformSizes: Bool
+    /// The objects of accesses since the last ``forget()``. Nil if they are never forgotten.
+    private var noted: [UInt32]?
 
-    /// - Parameter trace: the loaded trace; `nil` for a stream.
-    init(_ trace: Trace?) {
+    /// - Parameters:
+    ///   - trace: the loaded trace; `nil` for a stream.
+    ///   - forgets: whether ``forget()`` will be called.
+    init(_ trace: Trace?, forgets: Bool = false) {
+        noted = forgets ? [] : nil
         let count = trace?.objectCount ?? 0
         sizes = Array(repeating: 1, count: count)
         sets = Array(repeating: 0, count: count)
@@ -164,6 +169,16 @@ final class ObjectInfo {
         sizes[object] = access.size
         sets[object] = access.categories
         if !usesUniformSizes { markKnown(object) }
+        noted?.append(access.object)
+    }
+
+    /// Forgets which sizes and categories are known, for the next device. O(accesses since the last call).
+    func forget() {
+        for object in noted ?? [] {
+            sets[Int(object)] = 0
+            if !usesUniformSizes { isKnown[Int(object)] = false }
+        }
+        noted?.removeAll(keepingCapacity: true)
     }
 
     /// Whether the size of an object was revealed by a request or a fetch; always true with uniform sizes.
@@ -191,6 +206,7 @@ final class ObjectInfo {
             sets.append(0)
         }
         markKnown(place)
+        noted?.append(object)
         return sizes[place]
     }
 

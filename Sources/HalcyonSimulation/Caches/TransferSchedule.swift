@@ -40,9 +40,9 @@ final class TransferSchedule {
         return transfer
     }
 
-    /// Removes the transfer that ends first and returns it if it ends by `time`; otherwise `nil`.
-    func popEnded(by time: Int64) -> Transfer? {
-        guard let first = ends.smallest, first.key.time <= time else { return nil }
+    /// Removes the transfer that ends first and returns it if it ends before `time`; otherwise `nil`.
+    func popEnded(before time: Int64) -> Transfer? {
+        guard let first = ends.smallest, first.key.time < time else { return nil }
         return cancel(first.entry)
     }
 

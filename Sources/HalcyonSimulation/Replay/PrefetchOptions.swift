@@ -105,8 +105,8 @@ public struct PrefetchOptions: Sendable, Equatable {
         return Dictionary(values, uniquingKeysWith: { $1 })
     }
 
-    /// Whether the policy needs the keys of the trace.
-    public var needsKeys: Bool { policy.name == "next-key" }
+    /// The inputs that the policy depends on beside the accesses; none for the repetition of a log.
+    public var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
 
     /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {

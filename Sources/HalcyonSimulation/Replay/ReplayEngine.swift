@@ -104,7 +104,9 @@ extension ResolvedJob {
         let clock = ContinuousClock()
         let began = clock.now
         var run = JobRun(self, facts: facts, model: model)
-        let isByUser = job.mode == .perUser && !sharesModel && model == nil && job.options.prefetch == nil
+        let isByUser =
+            job.mode == .perUser && !sharesModel && model == nil
+            && (job.options.prefetch == nil || job.modelSharing == .own)
         let source = TraceRequests(
             input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,
             part: job.users)

@@ -20,12 +20,12 @@ public struct ReplayJob: Sendable {
     public var capacity: CapacityRequest
     /// The kind of caches: one shared cache, or per-user caches. The default is shared.
     public var mode: ReplayMode
-    /// The sharing of models between per-user caches, for policies that learn.
+    /// What the learners of per-user caches know, and their prefetch policies. By default the requests of all users.
     public var models: ModelSharing
     /// The users whose requests are replayed, for per-user caches. Nil by default: all.
     ///
     /// Positions, windows and the warm-up stay those of the whole trace. Results of all parts add up to that of the whole,
-    /// so policies that share a model between users, and prefetching, are refused.
+    /// so policies that share a model between users, and prefetching by one policy for all, are refused.
     public var users: UserPart?
     /// The two tiers that replace each cache. Nil by default.
     public var tiers: TierOptions?
@@ -82,7 +82,19 @@ public struct ReplayJob: Sendable {
     /// The traits of its policies together.
     package var traits: PolicyTraits { policies.reduce(into: []) { $0.formUnion($1.info.traits) } }
     /// Whether the result depends on ``ReplayOptions/seed``.
-    public var isRandomised: Bool { traits.contains(.isRandomised) || options.prefetch?.isPlanner == true }
+    public var isRandomised: Bool {
+        traits.contains(.isRandomised) || options.prefetch?.traits.contains(.isRandomised) == true
+    }
+    /// Whether the result depends on the categories of the requests.
+    public var usesCategories: Bool {
+        traits.contains(.usesCategories) || options.prefetch?.traits.contains(.usesCategories) == true
+    }
+    /// How models are shared between users, where that matters: for per-user caches whose policy learns, and for prefetching with a
+    /// policy for each user. Nil otherwise.
+    public var modelSharing: ModelSharing? {
+        guard mode == .perUser else { return nil }
+        return policies.contains(where: \.learns) || options.prefetch != nil && models == .own ? models : nil
+    }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
     public static func grid(
@@ -119,6 +131,9 @@ public struct ReplayJob: Sendable {
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         try options.prefetch?.verify(trace.recording)
+        if modelSharing == .own, options.prefetch?.isRecorded == true {
+            throw ReplayError.usage("The prefetch policy recorded repeats a log and learns nothing: leave --models out.")
+        }
         var job = self
         job.options.prefetch?.adopt(trace.recording)
         return try job.resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
@@ -135,9 +150,14 @@ public struct ReplayJob: Sendable {
         if options.warmup > 0 {
             throw ReplayError.usage("The warm-up is a share of the requests, whose number is not known in a stream.")
         }
-        if let prefetch = options.prefetch, prefetch.needsKeys {
+        if let prefetch = options.prefetch, prefetch.traits.contains(.usesKeys) {
             throw ReplayError.usage(
                 "\(prefetch.policy.name) needs the keys of the whole trace in advance, and a stream has none.")
+        }
+        if let prefetch = options.prefetch, modelSharing == .own {
+            throw ReplayError.usage(
+                "A \(prefetch.policy.name) for each user serves one user after another, and a stream has them in the "
+                    + "order of time: leave --stream or --models out.")
         }
         try verifyPolicy()
         try verifyUsers()
@@ -165,10 +185,11 @@ public struct ReplayJob: Sendable {
                 "The requests of all users decide what a shared cache holds, so that part \(users) of the users needs "
                     + "per-user caches: add --per user, or leave --users out.")
         }
-        if let prefetch = options.prefetch {
+        if let prefetch = options.prefetch, models != .own {
             throw .usage(
                 "\(prefetch.policy.name) prefetches by what it learns from all users, so that part \(users) of the "
-                    + "users has other results than the whole: leave prefetching or --users out.")
+                    + "users has other results than the whole: give each user a policy with --models own, or leave "
+                    + "prefetching or --users out.")
         }
         if models != .own, let policy = policies.first(where: \.learns) {
             throw .usage(
@@ -190,11 +211,11 @@ public struct ReplayJob: Sendable {
     }
 }
 
-/// The sharing of models between the per-user caches of a run, for policies that learn.
+/// What the learners and the prefetch policy of per-user caches know.
 public enum ModelSharing: String, Sendable, Codable, CaseIterable {
-    /// One model serves all users and learns from all.
+    /// Server knowledge: one model, and one prefetch policy, serves all users and learns from the live requests of all.
     case shared
-    /// Each user's cache has its own model.
+    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of this user.
     case own
 }
 

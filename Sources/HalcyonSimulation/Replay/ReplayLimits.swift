@@ -28,7 +28,7 @@ package struct ReplayLimits: Sendable {
                     + "replay it with --stream, or a part of it with --limit.")
         }
         // The next number of each key may be an object of its own.
-        let most = job.options.prefetch?.needsKeys == true ? prefetchedObjects / 2 : prefetchedObjects
+        let most = job.options.prefetch?.traits.contains(.usesKeys) == true ? prefetchedObjects / 2 : prefetchedObjects
         if objects > most, job.options.prefetch != nil {
             throw .data(
                 "Prefetching supports at most \(most) objects, and the trace has \(objects): "

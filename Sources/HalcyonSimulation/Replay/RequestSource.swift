@@ -74,6 +74,8 @@ struct SourceFacts {
     var categorySets = CategorySets()
     var categoryCount = 0
     var names = TraceNames()
+    /// The resolution of the times, in microseconds. Nil without times, and for a stream.
+    var timeResolution: Int64?
 
     init(_ input: ReplayInput, job: ReplayJob) {
         let trace = input.trace
@@ -87,6 +89,7 @@ struct SourceFacts {
         categorySets = trace.categorySets
         categoryCount = trace.categoryCount
         names = trace.names
+        if job.options.prefetch != nil, !trace.report.noTimes { timeResolution = trace.times.resolution }
     }
 
     /// Creates the facts of a stream before its first request.

@@ -89,6 +89,10 @@ extension ReplayReport {
             column("planning_us", \.planningMicroseconds), column("hits_owed", \.hitsOwed),
             column("prefetched_late", \.late), column("fetched_size", \.fetchedSize),
             column("wasted_size", \.wastedSize), column("fetch_latency_us", \.fetchLatency),
+            (
+                "time_resolution_us",
+                { _, run in run.prefetch?.timeResolution.map { "\($0)" } ?? "" }
+            ),
             column("mean_wait_ms", \.meanLatency), column("p99_wait_ms", \.p99Latency),
             column("mean_wait_without_ms", \.meanLatencyWithout), column("p99_wait_without_ms", \.p99LatencyWithout),
         ]

@@ -145,7 +145,13 @@ extension ReplayReport {
                     + [.init(mean { prefetch, _ in prefetch.planningMicroseconds }.decimals(1))])
         }
         var text = "\n" + table.rendered()
-        text += "Budget \(first.budget); a fetch takes: \(first.latency). "
+        text += "Budget \(first.budget); a fetch takes: \(first.latency). \(first.resolutionSentence)"
+        if group.contains(where: { $0.mode == .perUser }) {
+            text +=
+                group.contains { $0.models == .own && $0.prefetch != nil }
+                ? "Device knowledge: each user's prefetch policy sees the requests of this user alone. "
+                : "Server knowledge: one prefetch policy learns from the live requests of all users, which no device sees. "
+        }
         text += "owed: hits due to prefetching, of the requests; "
         text += "fetched: prefetched objects, "
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "

@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonPrefetch
 
 /// The columns and the order of the table of runs.
 public struct TableOptions: Sendable, Equatable {
@@ -398,5 +399,9 @@ package struct GapReferences {
 
 extension RunResult {
     /// Whether the result depends on the seed.
-    var isRandomised: Bool { traits.contains("is_randomised") || prefetch?.parameters.isEmpty == false }
+    var isRandomised: Bool {
+        traits.contains("is_randomised")
+            || prefetch.flatMap { PrefetchCatalogue.entry(named: String($0.policy.prefix { $0 != "(" })) }?.traits
+                .contains(.isRandomised) == true
+    }
 }

@@ -1,4 +1,5 @@
 import HalcyonPrefetch
+import HalcyonSupport
 
 /// The results of prefetching in a replay, compared with the same replay without prefetching.
 public struct PrefetchResult: Sendable, Codable {
@@ -12,6 +13,9 @@ public struct PrefetchResult: Sendable, Codable {
     public var budget: String
     /// The latency of a prefetch of no bytes, in microseconds.
     public var fetchLatency: Int64
+    /// The resolution of the trace's times, in microseconds; see `TimeColumn.resolution`. A shorter latency cannot be told from one that
+    /// is up to this long. Nil for a stream and for a trace without times.
+    public var timeResolution: Int64?
     /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
     public var bandwidth: Double?
     /// The latency of a prefetch as text: `150 ms + size / (5.0 MB/s)`, or `ideal (zero latency)`.
@@ -55,16 +59,17 @@ public struct PrefetchResult: Sendable, Codable {
     public var wastedShare: Double
     /// The time for learning and planning, in microseconds per request. Depends on the machine.
     public var planningMicroseconds: Double
-    /// The heap bytes of the prefetch policy.
+    /// The heap bytes of the prefetch policy, or of all of them.
     public var metadataBytes: Int
-    /// The metrics that the policy publishes.
+    /// The metrics that the policy publishes. Empty if each cache has a policy of its own, as is ``calibration``.
     public var metrics: [String: Double]
     /// The predicted probabilities compared with the observed frequencies. Empty for a policy without probabilities.
     public var calibration: [CalibrationBin]
 
     init(
-        _ options: PrefetchOptions, _ counts: PrefetchTally, policy: any PrefetchPolicy, _ recorder: Recorder
+        _ options: PrefetchOptions, _ summary: PrefetchSummary, timeResolution: Int64?, _ recorder: Recorder
     ) {
+        let counts = summary.counts
         let (total, without) = (recorder.total, recorder.totalWithout)
         func share(_ part: Int, of whole: Int) -> Double { whole == 0 ? 0 : Double(part) / Double(whole) }
         self.policy = options.policy.description
@@ -72,6 +77,7 @@ public struct PrefetchResult: Sendable, Codable {
         kernels = KernelInfo(options)
         budget = options.budget.description
         fetchLatency = options.latency.shortest
+        self.timeResolution = timeResolution
         bandwidth = options.latency.bandwidth
         latency = options.latency.description
         objectHitRatioWithout = without.objectHitRatio
@@ -93,9 +99,28 @@ public struct PrefetchResult: Sendable, Codable {
         wastedShare = share(
             counts.wastedSize, of: total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize))
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
-        metadataBytes = policy.metadataBytes
-        metrics = Dictionary(policy.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-        calibration = policy.calibration
+        metadataBytes = summary.metadataBytes
+        metrics = Dictionary(
+            (summary.policy?.metrics ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        calibration = summary.policy?.calibration ?? []
+    }
+}
+
+extension PrefetchResult {
+    /// Whether the latency is shorter than the resolution of the times, so that it stands for any time of up to twice the resolution.
+    public var isBelowResolution: Bool {
+        fetchLatency > 0 && bandwidth == nil && fetchLatency < timeResolution ?? 0
+    }
+
+    /// The resolution of the times as a sentence, followed by a space; empty if it is not known.
+    var resolutionSentence: String {
+        guard let timeResolution else { return "" }
+        let unit = TimeSpan(microseconds: timeResolution).description
+        let twice = TimeSpan(microseconds: 2 * timeResolution).description
+        return isBelowResolution
+            ? "That is less than the resolution of the times, \(unit): a fetch is in time for every later time stamp, 0 to "
+                + "\(twice) after it began. "
+            : "The resolution of the times is \(unit); a fetch is in time if it ends before the time stamp of the request. "
     }
 }
 

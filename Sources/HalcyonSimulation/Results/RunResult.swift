@@ -152,7 +152,7 @@ extension RunResult {
             admissionRule: policies.lazy.compactMap(\.info.admissionRule).first, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches,
-            models: job.mode == .perUser && policies.contains(where: \.learns) ? job.models : nil,
+            models: job.modelSharing,
             userPart: job.users?.description, requests: total.requests, hits: total.hits,
             objectHitRatio: total.objectHitRatio, byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched,
             evictions: caches.evictions,
@@ -182,7 +182,7 @@ extension RunResult {
             tiers?.decodedSizeRatio = job.tiers.flatMap { $0.decodedSizeRatio == 1 ? nil : $0.decodedSizeRatio }
         }
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
-            prefetch = PrefetchResult(options, prefetching.counts, policy: prefetching.policy, recorder)
+            prefetch = PrefetchResult(options, prefetching, timeResolution: facts.timeResolution, recorder)
         }
     }
 

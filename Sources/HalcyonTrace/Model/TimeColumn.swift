@@ -81,6 +81,29 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
 }
 
 extension TimeColumn {
+    /// The resolution of the times, in microseconds: the longest of 1 day, 1 hour, 1 minute, 1 s, 0.1 s, 10 ms, 1 ms, 0.1 ms, 10 µs and
+    /// 1 µs by which all times differ in whole multiples. O(n).
+    ///
+    /// Two requests whose times differ by d came d ± this apart. Nil if all times are equal.
+    public var resolution: Int64? {
+        if case .uniform(_, let step, let count) = storage { return count > 1 && step != 0 ? step.magnitude.resolution : nil }
+        guard let first else { return nil }
+        var divisor: UInt64 = 0
+        for time in self {
+            let (difference, isTooLong) = time.subtractingReportingOverflow(first)
+            if isTooLong { return 1 }
+            divisor = Self.greatestCommonDivisor(divisor, difference.magnitude)
+            if divisor == 1 { return 1 }
+        }
+        return divisor == 0 ? nil : divisor.resolution
+    }
+
+    private static func greatestCommonDivisor(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        var (left, right) = (left, right)
+        while right > 0 { (left, right) = (right, left % right) }
+        return left
+    }
+
     /// The units of stored offsets, in microseconds; each divides the next.
     private static let units: [Int64] = [1, 1_000, 1_000_000, 60_000_000]
 
@@ -166,5 +189,15 @@ extension TimeColumn {
         case 1_000: value / 1_000
         default: value
         }
+    }
+}
+
+extension UInt64 {
+    /// The longest usual unit of time, in microseconds, of which this number of microseconds is a multiple.
+    fileprivate var resolution: Int64 {
+        let units: [UInt64] = [
+            86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10,
+        ]
+        return Int64(units.first { self % $0 == 0 } ?? 1)
     }
 }

@@ -27,6 +27,11 @@ public struct TraceRecording: Sendable {
     /// The durations of fetches, on demand and ahead.
     public let fetches: MeasuredFetches
 
+    init(events: [Event], fetches: MeasuredFetches) {
+        self.events = events
+        self.fetches = fetches
+    }
+
     /// Reads what belongs to a trace of a log. O(rows of the log).
     ///
     /// - Parameter trace: the first accesses of the log, in its order.

@@ -48,10 +48,18 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Replay only the given policies, without the baselines.")
     var only = false
 
-    @Option(help: "Give each 'user' a separate cache of this capacity; one model learns from all users (see --models).")
+    @Option(
+        help:
+            "Give each 'user' a separate cache of this capacity. Learners and prefetch policies see all users, as a server does, unless --models own.")
     var per: PerUser?
 
-    @Option(help: "With --per user: caches whose policy learns share one model, or have one each. (default: shared)")
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --per user: shared is server knowledge, one model and one prefetch policy that learn from the live requests of all \
+            users; own is device knowledge, a model and a prefetch policy for each user, which see the requests of this user alone. \
+            (default: shared)
+            """))
     var models: ModelSharing?
 
     @Option(
@@ -179,7 +187,7 @@ struct RunCommand: AsyncParsableCommand {
         var names: NameKinds = []
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
-        if try prefetching.options().contains(where: { $0?.needsKeys == true }) { names.insert(.keys) }
+        if try prefetching.options().contains(where: { $0?.traits.contains(.usesKeys) == true }) { names.insert(.keys) }
         var options = try reading.options(of: trace, names: names)
         options.recording = prefetching.isOn
         return options

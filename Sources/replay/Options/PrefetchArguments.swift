@@ -16,14 +16,15 @@ struct PrefetchArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --prefetch: the budget of each cache, in objects or bytes per request, minute, day or in total: "
-                + "2/request,50MB/day. (default: 2/request)", valueName: "limit,…"))
+            "With --prefetch: the budget of each cache, in objects or bytes per request, visit, minute, day or in total: "
+                + "2/request,50MB/day. A visit may spend at its end what its requests did not. 0/request fetches nothing, as a "
+                + "control: only the policy's choice of victims remains. (default: 2/request)", valueName: "limit,…"))
     var prefetchBudget: String?
 
     @Option(
         help: ArgumentHelp(
             "With --prefetch: the duration of each prefetch, such as 2s; 0 is ideal, and measured is the median of an object's fetches in an access log. "
-                + "A request during a prefetch is a miss. "
+                + "A request during a prefetch, or at the time stamp of its end, is a miss. "
                 + "(default: that of --latency; measured if a log has durations; 150 ms and the size over 5 MB/s)",
             valueName: "time"))
     var fetchLatency: String?

@@ -25,7 +25,7 @@ struct ResultStoreTests {
             policy: try PolicyCatalogue.classical.policy("s3-fifo(small=0.2)"),
             capacity: try CapacityRequest(parsing: "1%"),
             mode: .perUser, options: options)
-        var identity = CellIdentity(job, labels: .without, fingerprint: "0123456789abcdef")
+        var identity = CellIdentity(job, labels: .without, requests: RequestIdentity(fingerprint: "0123456789abcdef"))
         identity.resultVersion = 2
         return identity
     }
@@ -77,14 +77,14 @@ struct ResultStoreTests {
                 jobs.append((prefetching, .given, "a"))
             }
         }
-        let hashes = jobs.map { CellIdentity($0.0, labels: $0.1, fingerprint: $0.2).hash }
+        let hashes = jobs.map { CellIdentity($0.0, labels: $0.1, requests: RequestIdentity(fingerprint: $0.2)).hash }
         #expect(Set(hashes).count == jobs.count)
         // The identity has no field that decides nothing: the seed of a run without random numbers, and timings.
         var same = base
         same.options.seed = 7
         same.options.timings = true
         same.options.windows = 3
-        #expect(CellIdentity(same, labels: .given, fingerprint: "a").hash == hashes[0])
+        #expect(CellIdentity(same, labels: .given, requests: RequestIdentity(fingerprint: "a")).hash == hashes[0])
     }
 
     private func stored() throws -> StoredCell {
@@ -101,7 +101,7 @@ struct ResultStoreTests {
             requests: trace.count, objects: trace.objectCount, users: trace.userCount, categories: 0, distinctSize: 60,
             sizeUnit: .objects, name: "tiny")
         return StoredCell(
-            outcome, identity: CellIdentity(job, labels: .given, fingerprint: trace.fingerprint), trace: facts,
+            outcome, identity: CellIdentity(job, labels: .given, requests: RequestIdentity(trace)), trace: facts,
             units: units.counts(outcome.recorder))
     }
 

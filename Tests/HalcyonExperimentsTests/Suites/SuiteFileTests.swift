@@ -71,7 +71,7 @@ struct SuiteFileTests {
         // Shared: 2 kinds of prefetching. Per user: 2 models, 2 kinds of prefetching.
         let second = suite.jobs(onTrace: "other").dropFirst(first.count)
         #expect(second.count == 2 + 4)
-        let all = suite.jobs(onTrace: "other").map { CellIdentity($0.job, labels: $0.labels, fingerprint: "f").hash }
+        let all = suite.jobs(onTrace: "other").map { CellIdentity($0.job, labels: $0.labels, requests: RequestIdentity(fingerprint: "f")).hash }
         #expect(Set(all).count == all.count)
     }
 
@@ -174,7 +174,7 @@ struct SuiteFileTests {
         let hashes = (0..<500).map { number in
             var identity = CellIdentity(
                 ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(number + 1)), labels: .given,
-                fingerprint: "0")
+                requests: RequestIdentity(fingerprint: "0"))
             identity.resultVersion = 2
             return identity.hash
         }

@@ -35,7 +35,7 @@ struct FetchLatencyTests {
     @Test("By default a fetch takes 150 ms and the size over 5 MB a second")
     func defaultLatencyIs150MillisecondsPlusTransfer() throws {
         // After 0, 1 is fetched: 5 MB take 1.15 s.
-        for (second, isHit) in [(1.14, false), (1.15, true)] {
+        for (second, isHit) in [(1.15, false), (1.15001, true)] {
             let result = try run(trace([0, 1], at: [0, second], sizes: [1_000, 5_000_000, 1]), nil)
             #expect(result.hits == (isHit ? 1 : 0))
             #expect(result.prefetch?.late == (isHit ? 0 : 1))
@@ -43,7 +43,7 @@ struct FetchLatencyTests {
             #expect(result.prefetch?.latency == "150 ms + size / (5.0 MB/s)")
         }
         // Objects that count 1 have no size.
-        for (second, isHit) in [(0.14, false), (0.15, true)] {
+        for (second, isHit) in [(0.15, false), (0.15001, true)] {
             #expect(try run(trace([0, 1], at: [0, second]), nil).hits == (isHit ? 1 : 0))
         }
     }

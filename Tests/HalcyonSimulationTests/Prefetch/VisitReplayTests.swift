@@ -112,4 +112,53 @@ struct VisitReplayTests {
         let (plain, _) = try run(trace(requests), "planner", capacity: 40, mode: .shared)
         #expect(visits.hits == plain.hits)
     }
+
+    @Test(
+        "With device knowledge each user has the hits of its requests replayed alone",
+        arguments: ["planner", "visit-planner", "visit-refill", "markov", "popular", "category-popular"])
+    func deviceKnowledgeEqualsEachUserAlone(policy: String) throws {
+        // Five users on forty days: a list of its own each Monday, and other objects that it requests once.
+        var requests: [(user: UInt32, object: UInt32, time: Int64)] = []
+        for user in 0..<5 as Range<UInt32> {
+            for day in 0..<40 as Range<UInt32> {
+                for place in 0..<8 as Range<UInt32> {
+                    let object = day % 7 == user ? user * 8 + place : 40 + (day * 8 + place) % 97
+                    let time = Int64(day) * Self.day + Int64(user) * 7_200_000_000 + Int64(place) * 20_000_000
+                    requests.append((user: user, object: object, time: time))
+                }
+            }
+        }
+        func run(_ requests: [(user: UInt32, object: UInt32, time: Int64)], _ models: ModelSharing) throws -> RunResult {
+            var options = ReplayOptions()
+            options.prefetch = try PrefetchOptions(
+                policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(1_000_000))
+            return try ReplayJob(
+                policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(12), mode: .perUser, models: models,
+                options: options
+            ).run(over: ReplayInput(trace(requests)))
+        }
+        let own = try run(requests, .own)
+        let alone = try (0..<5).map { user in
+            let own = requests.filter { $0.user == user }.map { (user: 0 as UInt32, object: $0.object, time: $0.time) }
+            return try run(own, .shared)
+        }
+        #expect(own.hits == alone.reduce(0) { $0 + $1.hits })
+        #expect(own.evictions == alone.reduce(0) { $0 + $1.evictions })
+        #expect(own.prefetch?.used == alone.reduce(0) { $0 + ($1.prefetch?.used ?? 0) })
+        let shared = try run(requests, .shared)
+        if policy == "popular" { #expect(shared.hits != own.hits, "one policy for all users sees the others' requests") }
+    }
+
+    @Test("A budget of 0 fetches nothing and leaves the choice of victims")
+    func zeroBudgetLeavesTheChoiceOfVictims() throws {
+        // A cache of two; three objects each day, in one order: LRU never hits. visit-refill keeps what the day requested last.
+        let requests = (0..<5).flatMap { day in
+            (0..<3).map {
+                (user: 0 as UInt32, object: UInt32($0), time: Int64(day) * Self.day + Int64($0) * 60_000_000)
+            }
+        }
+        let (victims, prefetch) = try run(trace(requests), "visit-refill", capacity: 2, budget: "0/request")
+        #expect(prefetch.fetched == 0 && prefetch.objectHitRatioWithout == 0)
+        #expect(victims.hits > 0)
+    }
 }

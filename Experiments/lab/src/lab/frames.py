@@ -38,6 +38,7 @@ COLUMNS: Mapping[str, str] = {
     "prefetch_parameters": _TEXT,
     "prefetch_budget": _TEXT,
     "prefetch_latency_us": _INTEGER,
+    "time_resolution_us": _INTEGER,
     "warmup": _REAL,
     "users_part": _TEXT,
     "result_version": _INTEGER,
