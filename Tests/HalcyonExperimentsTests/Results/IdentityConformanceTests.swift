@@ -47,6 +47,7 @@ struct IdentityConformanceTests {
             case .sizes: other.trace = try Self.trace(in: folder, size: { 1 + $0 % 7 })
             case .users: other.trace = try Self.trace(in: folder, user: { $0 % 5 })
             }
+            if input != .recording { other.trace.recording = trace.recording }
             return [other]
         }
 
