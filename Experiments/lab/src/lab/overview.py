@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.evidence import visits
+from lab.evidence.formats import over_traces, server
 from lab.frames import load
 
 #: The policies of the picture: the common baselines, the learner and the optimum.
@@ -53,7 +54,7 @@ def overview(results: Path) -> str:
     body = _panel(
         0,
         "Misses relative to LRU, shared cache",
-        "dot: mean of all traces and capacities; bar: 10th to 90th percentile",
+        "dot: mean over traces; bar: 10th to 90th percentile of traces",
         eviction,
         (-60, 20),
         20,
@@ -61,7 +62,7 @@ def overview(results: Path) -> str:
         "range",
     ) + _panel(
         _LEFT + _PANEL + _GAP,
-        "Hit ratio of per-user caches with prefetching",
+        "Hit ratio of per-user caches with prefetching, server knowledge",
         f"60 objects; grey: without; blue: with visit-planner, if a fetch takes {LATENCY / 1e6:g} s",
         prefetching,
         (0, 60),
@@ -81,11 +82,10 @@ def _eviction(results: pd.DataFrame) -> list[_Row]:
     cells = results[results["label"].isin(POLICIES)]
     misses = 1 - cells.pivot_table(index=["trace", "capacity"], columns="label", values="object_hit_ratio", sort=False)
     relative = 100 * (misses.div(misses["lru"], axis=0) - 1)
-    by_trace = relative.groupby("trace", sort=False).mean()
     rows = []
     for name in POLICIES[1:]:
-        low, high = by_trace[name].quantile(0.1), by_trace[name].quantile(0.9)
-        mean = relative[name].mean()
+        by_trace = over_traces(relative[name])
+        low, high, mean = by_trace.quantile(0.1), by_trace.quantile(0.9), by_trace.mean()
         text = f"{mean:+.1f}".replace("-", "−")
         shown = "belady (offline)" if name == "belady" else name
         rows.append(_Row(shown, float(low), float(high), [(float(mean), "ours" if name == "learned" else "other")], text))
@@ -93,7 +93,8 @@ def _eviction(results: pd.DataFrame) -> list[_Row]:
 
 
 def _prefetching(results: pd.DataFrame) -> list[_Row]:
-    cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60") & ~results["trace"].str.endswith("_shuffled")]
+    cells = server(results)
+    cells = cells[(cells["mode"] == "per_user") & (cells["capacity"] == "60") & ~cells["trace"].str.endswith(visits.SHUFFLED)]
     cells = cells[cells["label_control"] == "given"]
     rows = []
     for trace, own in cells.groupby("trace", sort=False):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import Interval
+from lab.comparison import Interval, Pairing
 from lab.frames import load
 
 #: The settings of a row: everything but the policy and the seed.
@@ -17,15 +17,73 @@ CELL = ["trace", "mode", "capacity"]
 PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
 
 
+#: The name of a trace with every size 1 ends in this; without it, it is the name of the trace with its sizes.
+UNIFORM = "_objects"
+
+
 @functools.lru_cache(maxsize=16)
-def stored(folder: Path) -> pd.DataFrame:
+def every_version(folder: Path) -> pd.DataFrame:
     """Returns the frame of ``lab.load``, read once for all tables of a call of ``fill``."""
     return load(folder)
 
 
+def stored(folder: Path) -> pd.DataFrame:
+    """Returns the cells of the newest result version in a folder."""
+    results = every_version(folder)
+    return results[results["result_version"] == results["result_version"].max()]
+
+
 def forget() -> None:
     """Makes the next tables read the results again."""
-    stored.cache_clear()
+    every_version.cache_clear()
+
+
+def server(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with server knowledge: one model and one planner learn from the live requests of all users.
+
+    Those of policies that learn nothing are among them.
+    """
+    return cells[cells["models"].fillna("shared") != "own"]
+
+
+def device(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with device knowledge: each user has a model and a planner, which see that user alone."""
+    return cells[cells["models"].fillna("shared") == "own"]
+
+
+def fetched(cells: pd.DataFrame) -> float:
+    """Returns the objects fetched in all for each request: demand misses and prefetches.
+
+    A miss that joins the prefetch of its object in flight is one fetch with it.
+    """
+    late, ahead = (cells[name].fillna(0).sum() for name in ("prefetches_late", "prefetched"))
+    return float((cells["requests"].sum() - cells["hits"].sum() - late + ahead) / cells["requests"].sum())
+
+
+def precision(cells: pd.DataFrame) -> str:
+    """Returns the share of the prefetched objects that were used, in %; a dash if none was prefetched."""
+    number = cells["prefetched"].fillna(0).sum()
+    return f"{100 * cells['prefetches_used'].sum() / number:.0f}" if number > 0 else "–"
+
+
+def counted_once(names: Iterable[str]) -> dict[str, str]:
+    """Returns the trace that each trace counts as in a mean over traces.
+
+    That with every size 1 counts as the trace with its sizes if both are there, and the mean of both is the trace's.
+    """
+    known = {str(name) for name in names}
+    return {name: name.removesuffix(UNIFORM) if name.removesuffix(UNIFORM) in known else name for name in known}
+
+
+def over_traces(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Returns the mean of each trace, from values with a level ``trace`` in their index; both forms of one count once."""
+    means = values.groupby(level="trace", sort=False).mean()
+    return means.groupby(means.index.map(counted_once(means.index)), sort=False).mean()
+
+
+def pairs_once(pairs: Pairing) -> Pairing:
+    """Returns the pairs with both forms of a trace counted as one."""
+    return pairs.counted_as(counted_once(each.trace for each in pairs.sides))
 
 
 def signed(value: float, digits: int = 1) -> str:
