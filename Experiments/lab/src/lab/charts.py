@@ -17,9 +17,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from lab.contrasts import OFFLINE, calibration_error
+from lab.contrasting import OFFLINE, calibration_error
 from lab.errors import UsageError
-from lab.plot import COLOURS, MARKERS
+from lab.frames import capacity_key
+from lab.plot import COLOURS, LINES, MARKERS
 
 #: What ``policies`` shows: miss ratios, differences to a baseline, or the share of the gap to the optimum.
 Show = Literal["miss", "points", "gap"]
@@ -360,11 +361,11 @@ def against(frame: pd.DataFrame, *, title: str = "", limit: float = 10) -> Figur
     """
     if frame.empty:
         raise UsageError("there is no value to draw.")
-    capacities = sorted(dict.fromkeys(frame["capacity"]), key=lambda text: float(str(text).rstrip("%")))
+    capacities = sorted(dict.fromkeys(str(text) for text in frame["capacity"]), key=capacity_key)
     order = frame.groupby("trace")["excess"].max().sort_values(ascending=False).index
     figure, grid = _grid(1, 2.6 + 1.35 * len(capacities), 1.5 + 0.3 * len(order), columns=1, title=title)
     axes = grid[0]
-    values = frame.pivot_table(index="trace", columns="capacity", values="excess", sort=False)
+    values = frame.pivot_table(index="trace", columns="capacity", values="excess", sort=False, observed=True)
     values = values.reindex(index=order, columns=pd.Index(capacities))
     names = frame.set_index(["trace", "capacity"])["against"].to_dict()
     norm = TwoSlopeNorm(0, -limit, limit)
@@ -453,7 +454,7 @@ def _line(run: str, place: int) -> dict[str, Any]:
         return {"color": "black", "linewidth": 1.6, "linestyle": ":"}
     return {
         "color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 4.5,
-        "linewidth": 1.6, "linestyle": "--" if place // 3 % 2 else "-",
+        "linewidth": 1.6, "linestyle": LINES[2 * (place // len(COLOURS) % 2) + place // 3 % 2],
     }  # fmt: skip
 
 

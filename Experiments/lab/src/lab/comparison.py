@@ -15,6 +15,7 @@ import pandas as pd
 
 from lab.command import find_replay, last_sentence, run_replay
 from lab.errors import ReplayError, UsageError
+from lab.frames import ordered_capacities
 
 #: Which hit ratio: that of requests or that of bytes.
 Measure = Literal["object", "byte"]
@@ -201,6 +202,7 @@ def all_differences(arms: Sequence[Arms], *, confidence: float = 0.95) -> list[p
     for rows in settings:
         cells = next(answers)["cells"] if rows else []
         made = pd.DataFrame([{**setting, **_row(cell)} for (setting, _), cell in zip(rows, cells, strict=True)], columns=columns)
+        made["capacity"] = ordered_capacities(made["capacity"])
         order = ["trace", "mode", "capacity_size", "run"]
         frames.append(made.sort_values(order, kind="stable", ignore_index=True))
     return frames
@@ -216,7 +218,7 @@ def _settings(arms: Arms) -> list[tuple[dict[str, Any], Sides]]:
     if arms.measure not in ("object", "byte"):
         raise UsageError(f"the measure is '{arms.measure}'; 'object' or 'byte' is expected.")
     rows = []
-    for key, group in arms.results.groupby(list(SETTING), dropna=False, sort=False):
+    for key, group in arms.results.groupby(list(SETTING), dropna=False, sort=False, observed=True):
         runs = {str(label): cells for label, cells in group.groupby("run", sort=False)}
         for label in wanted if arms.baseline in runs else ():
             if label in runs:
@@ -238,7 +240,7 @@ def _row(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 def _by_setting(cells: pd.DataFrame, columns: list[str]) -> dict[Hashable, pd.DataFrame]:
     # As text, because a missing value is not equal to itself.
-    groups = cells.groupby(columns, dropna=False, sort=False)
+    groups = cells.groupby(columns, dropna=False, sort=False, observed=True)
     return {tuple(str(part) for part in key): group for key, group in groups}
 
 

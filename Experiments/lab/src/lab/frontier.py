@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.evidence import visits
-from lab.evidence.formats import server
+from lab.evidence.formats import newest, server
 from lab.frames import load
 from lab.overview import STYLE
 
@@ -41,7 +41,7 @@ def points(results: Path) -> dict[str, list[Point]]:
 
     Raises ``ResultsError`` if it has none.
     """
-    cells = server(load(results / "visits"))
+    cells = server(newest(load(results / "visits")))
     cells = cells[(cells["mode"] == "per_user") & (cells["capacity"] == "60") & (cells["label_control"] == "given")]
     cells = cells[(cells["seed"] == 1) & ~cells["trace"].str.endswith(visits.SHUFFLED)]
     found: dict[str, list[Point]] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.evidence import visits
-from lab.evidence.formats import over_traces, server
+from lab.evidence.formats import newest, over_traces, server
 from lab.frames import load
 
 #: The policies of the picture: the common baselines, the learner and the optimum.
@@ -49,7 +49,7 @@ def overview(results: Path) -> str:
 
     Raises ``ResultsError`` if one of them has none.
     """
-    eviction, prefetching = _eviction(load(results / "policies")), _prefetching(load(results / "visits"))
+    eviction, prefetching = _eviction(newest(load(results / "policies"))), _prefetching(newest(load(results / "visits")))
     height = _TOP + _ROW * max(len(eviction), len(prefetching)) + 44
     body = _panel(
         0,
@@ -80,7 +80,7 @@ def overview(results: Path) -> str:
 
 def _eviction(results: pd.DataFrame) -> list[_Row]:
     cells = results[results["label"].isin(POLICIES)]
-    misses = 1 - cells.pivot_table(index=["trace", "capacity"], columns="label", values="object_hit_ratio", sort=False)
+    misses = 1 - cells.pivot_table(index=["trace", "capacity"], columns="label", values="object_hit_ratio", sort=False, observed=True)
     relative = 100 * (misses.div(misses["lru"], axis=0) - 1)
     rows = []
     for name in POLICIES[1:]:

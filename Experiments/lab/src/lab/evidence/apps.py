@@ -67,10 +67,11 @@ def apps(folder: Path) -> str:
 def tiers(folder: Path) -> str:
     """The hit ratio of an app's two tiers by policy: with Kingfisher's lifetimes for all policies, and without."""
     results = stored(folder)
-    kingfisher = results[results["label"] == "kingfisher"].set_index("trace")
+    kingfisher = results[results["label"] == "kingfisher"]
     rows = []
     for trace, cells in results.groupby("trace", sort=True):
-        base = 100 * float(kingfisher.loc[[trace], "object_hit_ratio"].mean())
+        theirs = kingfisher[kingfisher["trace"] == trace]
+        base = 100 * float(theirs["object_hit_ratio"].mean())
         for words, has in (("the same", True), ("none", False)):
             means = with_lifetimes(cells, has).groupby("label")[["object_hit_ratio", "latency_mean_ms"]].mean()
             if not has or not means.empty:
@@ -78,7 +79,7 @@ def tiers(folder: Path) -> str:
                 row = [str(trace), words, f"{base:.1f}", *(_or_dash(ratio, "{:.1f}") for ratio in ratios.values())]
                 row += [_or_dash(ratios[name] - base, "{:+.2f}") for name in ("lru", "learned")]
                 latency = float(means["latency_mean_ms"].get("learned", math.nan))
-                rows.append([*row, f"{float(kingfisher.loc[[trace], 'latency_mean_ms'].mean()):.1f}", _or_dash(latency, "{:.1f}")])
+                rows.append([*row, f"{float(theirs['latency_mean_ms'].mean()):.1f}", _or_dash(latency, "{:.1f}")])
     header = ["hit ratio, %", "lifetimes", "kingfisher", *POLICIES, "lru − kingfisher, points", "learned − kingfisher, points"]
     return markdown([*header, "latency of kingfisher, ms", "of learned, ms"], rows)
 
@@ -125,7 +126,7 @@ def bytes_over_traces(folder: Path) -> str:
     """The mean hit ratio and byte hit ratio of each policy over the traces, and on how many it saves the most bytes."""
     results = stored(folder)
     results = results[results["tiers"].isna()]
-    means = results.groupby(["trace", "capacity", "label"], sort=False)[["object_hit_ratio", "byte_hit_ratio"]].mean()
+    means = results.groupby(["trace", "capacity", "label"], sort=False, observed=True)[["object_hit_ratio", "byte_hit_ratio"]].mean()
     byte = means["byte_hit_ratio"].unstack("label", sort=False)
     online = byte.drop(columns="belady")
     rows = []

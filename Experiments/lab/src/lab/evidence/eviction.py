@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from lab.contrasts import against_others, excess
+from lab.contrasting import against_others, excess
 from lab.evidence.claims import BASELINES
 from lab.evidence.formats import CELL, capacities_in_order, listed, over_traces, ratio, signed, stored
 from lab.tables import markdown
@@ -48,7 +49,7 @@ def ranking(folder: Path) -> str:
                 f"{int((best <= 1e-9).sum())} of {len(best)}",
                 signed(best.max()),
                 signed(fifo.mean()),
-                signed(fifo.quantile(0.9)),
+                signed(float(fifo.quantile(0.9))),
                 f"{signed(worst.max())} ({worst.idxmax()})",
             ]
         )
@@ -63,7 +64,8 @@ def worst_cases(folder: Path) -> str:
     """Each policy's reduction of FIFO's misses at the smallest and at the largest capacity, and its worst loss.
 
     The reduction is in % of FIFO's misses: the mean, the 10th percentile and the worst of the traces, as the authors of
-    S4-FIFO report it. A trace with sizes and with uniform sizes counts once, as the mean of both. The loss is the excess of misses over the best of four baselines, in the worst cell.
+    S4-FIFO report it. A trace with sizes and with uniform sizes counts once, as the mean of both. The loss is the
+    excess of misses over the best of four baselines, in the worst cell.
     """
     results = stored(folder)
     over_fifo = excess(results, "fifo")
@@ -80,10 +82,11 @@ def worst_cases(folder: Path) -> str:
         for end in ends:
             reduction = -cells[end][cells[end]["run"] == name].set_index("trace")["excess"]
             once = over_traces(reduction)
-            row += [signed(once.mean()), signed(once.quantile(0.1)), f"{signed(reduction.min())} ({reduction.idxmin()})"]
+            row += [signed(once.mean()), signed(float(once.quantile(0.1))), f"{signed(reduction.min())} ({reduction.idxmin()})"]
         own = over_fifo[over_fifo["run"] == name].set_index(CELL)["miss"]
         loss = (100 * (own / best - 1)).dropna()
-        trace, _, capacity = loss.idxmax()
+        worst: Any = loss.idxmax()
+        trace, _, capacity = worst
         rows.append([*row, f"{signed(loss.max())} ({trace}, {capacity})"])
     header = ["policy"]
     for end in ends:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Interval, Pairing
-from lab.frames import load
+from lab.frames import capacity_key, load
 
 #: The settings of a row: everything but the policy and the seed.
 CELL = ["trace", "mode", "capacity"]
@@ -29,8 +29,13 @@ def every_version(folder: Path) -> pd.DataFrame:
 
 def stored(folder: Path) -> pd.DataFrame:
     """Returns the cells of the newest result version in a folder."""
-    results = every_version(folder)
-    return results[results["result_version"] == results["result_version"].max()]
+    return newest(every_version(folder))
+
+
+def newest(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells of the newest result version."""
+    is_newest = results["result_version"] == int(results["result_version"].max())
+    return results[is_newest.astype("bool")]
 
 
 def forget() -> None:
@@ -106,4 +111,4 @@ def points(found: Interval) -> str:
 
 
 def capacities_in_order(index: pd.Index) -> list[str]:
-    return sorted({str(name) for name in index}, key=lambda text: float(text.rstrip("%")))
+    return sorted({str(name) for name in index}, key=capacity_key)

@@ -18,7 +18,7 @@ def prefetching(folder: Path) -> str:
     """The hit ratio in % with and without prefetching, by policy and the time that a fetch takes, and its price."""
     results = stored(folder)
     rows = []
-    for (trace, mode, capacity), cells in results.groupby(CELL, sort=False):
+    for (trace, mode, capacity), cells in results.groupby(CELL, sort=False, observed=True):
         all_users, one_user = server(cells), device(cells)
         plain = all_users[all_users["prefetch"].isna()]
         row = [str(trace), str(mode).replace("_", " "), str(capacity), _percent(plain)]
