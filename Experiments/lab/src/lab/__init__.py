@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lab.cells import identity_hash
     from lab.comparison import differences
     from lab.contrasting import (
-        against_others, calibration, calibration_error, contrasts, excess, join_visits, mean_interval, prefetch_arm,
-        prefetching, proportion_interval, shuffle_ties, verdict,
+        against_others, calibration, calibration_error, contrasts, excess, join_visits, mean_interval, over_traces,
+        prefetch_arm, prefetching, proportion_interval, shuffle_ties, verdict,
     )  # fmt: skip
     from lab.distribution import Distribution, FailedCell, distribute
     from lab.errors import LabError, ReplayError, ResultsError, UsageError
@@ -34,7 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Distribution", "FailedCell", "LabError", "ReplayError", "ResultsError", "UsageError", "against_others",
     "calibration", "calibration_error", "charts", "contrasts", "differences", "distribute", "excess", "export",
-    "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "plot", "prefetch_arm", "prefetching",
+    "identity_hash", "join_visits", "load", "mean_interval", "notebooks", "over_traces", "plot", "prefetch_arm", "prefetching",
     "proportion_interval", "report", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 
@@ -45,7 +45,7 @@ _MODULES = {
     "comparison": ["differences"],
     "contrasting": [
         "against_others", "calibration", "calibration_error", "contrasts", "excess", "join_visits", "mean_interval",
-        "prefetch_arm", "prefetching", "proportion_interval", "shuffle_ties", "verdict",
+        "over_traces", "prefetch_arm", "prefetching", "proportion_interval", "shuffle_ties", "verdict",
     ],
     "distribution": ["Distribution", "FailedCell", "distribute"],
     "errors": ["LabError", "ReplayError", "ResultsError", "UsageError"],

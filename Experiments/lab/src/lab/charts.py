@@ -17,7 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from lab.contrasting import OFFLINE, calibration_error
+from lab.contrasting import OFFLINE, calibration_error, over_traces
 from lab.errors import UsageError
 from lab.frames import capacity_key
 from lab.plot import COLOURS, LINES, MARKERS
@@ -312,10 +312,12 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
     """Returns the excess of each policy in every setting, with mean, 90th percentile and worst case.
 
     ``panels`` are frames of ``lab.excess`` by the text of their axis; policies are sorted by their mean in the first.
-    A point is a setting. The worst one of each policy is named. The axis is linear up to 10 % and logarithmic beyond.
+    A point is a setting. The worst one of each policy is named. The mean is that over traces: one with its sizes and with
+    every size 1 counts once. The axis is linear up to 10 % and logarithmic beyond.
     """
     first = next(iter(panels.values()))
-    order = [str(run) for run in first.groupby("run")["excess"].mean().sort_values().index]
+    means = {str(run): _mean(cells) for run, cells in first.groupby("run")}
+    order = sorted(means, key=lambda run: means[run])
     figure, grid = _grid(len(panels), 5.8, 1.2 + 0.27 * len(order), columns=len(panels), title=title)
     for axes, (xlabel, frame) in zip(grid, panels.items()):
         axes.set_xscale("symlog", linthresh=10, linscale=1.2)
@@ -326,7 +328,7 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
             values = cells["excess"].to_numpy(dtype=np.float64)
             colour = COLOURS[1] if run == highlight else COLOURS[0]
             axes.plot(values, np.full(len(values), float(height)), ".", color=colour, alpha=0.22, markersize=5)
-            axes.plot([values.mean()], [height], "o", color=colour, markersize=6)
+            axes.plot([_mean(cells)], [height], "o", color=colour, markersize=6)
             axes.plot([np.quantile(values, 0.9)], [height], "|", color=colour, markersize=11, markeredgewidth=2)
             worst = cells.iloc[int(values.argmax())]
             if not values.any():
@@ -351,6 +353,11 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
     _share_rows(grid, len(panels), len(panels), "")
     _legend(figure, grid)
     return figure
+
+
+def _mean(cells: pd.DataFrame) -> float:
+    """Returns the mean excess over traces."""
+    return float(over_traces(cells.set_index("trace")["excess"]).mean())
 
 
 def against(frame: pd.DataFrame, *, title: str = "", limit: float = 10) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +13,16 @@ from scipy.stats import t as student
 
 from lab.comparison import SETTING, Arms, Measure, all_differences
 from lab.errors import UsageError
+from lab.frames import ordered_capacities
 
 #: What the arms of a contrast differ in.
 Field = Literal["labels", "prefetch"]
 
 #: The policies that know the future. They are no candidates for use.
 OFFLINE = ("belady", "belady-size", "belady(bypass=on)")
+
+#: The name of a trace with every size 1 ends in this; without it, it is the name of the trace with its sizes.
+UNIFORM = "_objects"
 
 _PREFETCH = ("prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us")
 
@@ -61,7 +65,8 @@ def contrasts(
             by_policy[str(policy)] = Arms(cells.assign(run=of_policy), baseline, wanted, measure)
     found = all_differences(list(by_policy.values()), confidence=confidence)
     named = [frame.rename(columns={"run": "arm"}).assign(run=policy) for policy, frame in zip(by_policy, found)]
-    return pd.concat(named, ignore_index=True)
+    joined = pd.concat(named, ignore_index=True)
+    return joined.assign(capacity=ordered_capacities(joined["capacity"]))
 
 
 def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
@@ -134,6 +139,24 @@ def prefetching(results: pd.DataFrame) -> pd.DataFrame:
     columns = [*keys, "arm", "prefetch", "latency_us", "budget", "hit_ratio", "without", "precision", "coverage", "late",
                "traffic", "fetches_per_hit"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
+
+
+def counted_once(names: Iterable[str]) -> dict[str, str]:
+    """Returns the trace that each trace counts as in a mean over traces.
+
+    That with every size 1 counts as the trace with its sizes if both are there, and the mean of both is the trace's.
+    """
+    known = {str(name) for name in names}
+    return {name: name.removesuffix(UNIFORM) if name.removesuffix(UNIFORM) in known else name for name in known}
+
+
+def over_traces(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Returns the mean of each trace, from values with a level ``trace`` in their index.
+
+    A trace with its sizes and with every size 1 counts once: the mean of both forms.
+    """
+    means = values.groupby(level="trace", sort=False).mean()
+    return means.groupby(means.index.map(counted_once(means.index)), sort=False).mean()
 
 
 def excess(results: pd.DataFrame, reference: str = "best", *, offline: Sequence[str] = OFFLINE) -> pd.DataFrame:

@@ -231,7 +231,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "prefetch_parameters": canonical_json(prefetch.get("parameters", {})) if prefetch else None,
         "prefetch_budget": prefetch.get("budget"),
         "prefetch_latency_us": prefetch.get("latency_us"),
-        "time_resolution_us": document.get("time_resolution_us", document.get("prefetch", {}).get("time_resolution_us")),
+        "time_resolution_us": trace.get("time_resolution_us"),
         "warmup": identity.get("warmup"),
         "users_part": identity.get("users"),
         "result_version": identity.get("result_version"),

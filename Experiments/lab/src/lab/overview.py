@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.contrasting import over_traces
 from lab.evidence import visits
-from lab.evidence.formats import newest, over_traces, server
+from lab.evidence.formats import newest, server
 from lab.frames import load
 
 #: The policies of the picture: the common baselines, the learner and the optimum.

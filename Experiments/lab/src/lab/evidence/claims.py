@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Pairing, compare, pairing
-from lab.contrasting import against_others, excess
+from lab.contrasting import against_others, excess, over_traces
 from lab.evidence import apps, peers, visits
 from lab.evidence.formats import (
-    PREFETCHING, device, fetched, over_traces, pairs_once, points, precision, server, signed, stored,
+    PREFETCHING, device, fetched, pairs_once, points, precision, server, signed, stored,
 )  # fmt: skip
 from lab.evidence.labels import CONTROLS, device_gains, pairs_of_labels
 from lab.evidence.prefetch import SECOND

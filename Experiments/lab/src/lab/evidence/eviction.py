@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from lab.contrasting import against_others, excess
+from lab.contrasting import against_others, excess, over_traces
 from lab.evidence.claims import BASELINES
-from lab.evidence.formats import CELL, capacities_in_order, listed, over_traces, ratio, signed, stored
+from lab.evidence.formats import CELL, capacities_in_order, listed, ratio, signed, stored
 from lab.tables import markdown
 
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from lab.comparison import Interval, Pairing
+from lab.contrasting import counted_once
 from lab.frames import capacity_key, load
 
 #: The settings of a row: everything but the policy and the seed.
 CELL = ["trace", "mode", "capacity"]
 #: What two sides with different prefetching may differ in.
 PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us"]
-
-
-#: The name of a trace with every size 1 ends in this; without it, it is the name of the trace with its sizes.
-UNIFORM = "_objects"
 
 
 @functools.lru_cache(maxsize=16)
@@ -65,25 +62,16 @@ def fetched(cells: pd.DataFrame) -> float:
     return float((cells["requests"].sum() - cells["hits"].sum() - late + ahead) / cells["requests"].sum())
 
 
+def resolution(cells: pd.DataFrame) -> str:
+    """Returns the resolution of the times of a trace, where its cells state it."""
+    known = cells["time_resolution_us"].dropna()
+    return f"{float(known.iloc[0]) / 1e6:g} s" if len(known) else "–"
+
+
 def precision(cells: pd.DataFrame) -> str:
     """Returns the share of the prefetched objects that were used, in %; a dash if none was prefetched."""
     number = cells["prefetched"].fillna(0).sum()
     return f"{100 * cells['prefetches_used'].sum() / number:.0f}" if number > 0 else "–"
-
-
-def counted_once(names: Iterable[str]) -> dict[str, str]:
-    """Returns the trace that each trace counts as in a mean over traces.
-
-    That with every size 1 counts as the trace with its sizes if both are there, and the mean of both is the trace's.
-    """
-    known = {str(name) for name in names}
-    return {name: name.removesuffix(UNIFORM) if name.removesuffix(UNIFORM) in known else name for name in known}
-
-
-def over_traces(values: "pd.Series[float]") -> "pd.Series[float]":
-    """Returns the mean of each trace, from values with a level ``trace`` in their index; both forms of one count once."""
-    means = values.groupby(level="trace", sort=False).mean()
-    return means.groupby(means.index.map(counted_once(means.index)), sort=False).mean()
 
 
 def pairs_once(pairs: Pairing) -> Pairing:

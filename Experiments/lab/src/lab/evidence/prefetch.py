@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.evidence.formats import CELL, device, fetched, precision, server, stored
+from lab.evidence.formats import CELL, device, fetched, precision, resolution, server, stored
 from lab.tables import markdown
 
 SECOND = 1_000_000
@@ -21,12 +21,12 @@ def prefetching(folder: Path) -> str:
     for (trace, mode, capacity), cells in results.groupby(CELL, sort=False, observed=True):
         all_users, one_user = server(cells), device(cells)
         plain = all_users[all_users["prefetch"].isna()]
-        row = [str(trace), str(mode).replace("_", " "), str(capacity), _percent(plain)]
+        row = [str(trace), str(mode).replace("_", " "), str(capacity), resolution(cells), _percent(plain)]
         row += [_percent(_arm(all_users, policy, latency)) for policy, latency in ARMS]
         used = _arm(all_users, "planner", SECOND)
         row.append("–" if used.empty else f"{fetched(plain):.2f} → {fetched(used):.2f}")
         rows.append([*row, precision(used), _percent(_arm(one_user, "planner", SECOND))])
-    header = ["trace", "caches", "capacity", "none", "planner, 1 s", "2 s", "markov, 1 s", "popular, 1 s"]
+    header = ["trace", "caches", "capacity", "resolution of times", "none", "planner, 1 s", "2 s", "markov, 1 s", "popular, 1 s"]
     header += ["planner, 0 s (ideal)", "objects fetched a request at 1 s", "precision at 1 s, %"]
     return markdown([*header, "device knowledge: planner, 1 s"], rows)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Comparison, compare, pairing
-from lab.evidence.formats import PREFETCHING, device, fetched, points, precision, server, signed, stored
+from lab.evidence.formats import PREFETCHING, device, fetched, points, precision, resolution, server, signed, stored
 from lab.evidence.labels import CONTROLS
 from lab.tables import markdown
 
@@ -82,10 +82,10 @@ def between_visits(folder: Path) -> str:
     for pair in found.pairs:
         own = cells[cells["trace"] == pair.trace]
         plain, ours = arm(own, None), arm(own, "visit-planner")
-        row = [pair.trace, _percent(plain), *(_percent(arm(own, name)) for name in ("planner", "visit-refill"))]
+        row = [pair.trace, resolution(own), _percent(plain), *(_percent(arm(own, name)) for name in ("planner", "visit-refill"))]
         row += [_percent(arm(own, "visit-planner", budget=NOTHING)), _percent(ours), points(pair.interval)]
         rows.append([*row, f"{fetched(plain):.2f} → {fetched(ours):.2f}", precision(ours)])
-    header = ["trace", "none", "planner", "visit-refill", "victims alone", "visit-planner", "visit-planner − none, points"]
+    header = ["trace", "resolution of times", "none", "planner", "visit-refill", "victims alone", "visit-planner", "visit-planner − none, points"]
     return markdown([*header, "objects fetched a request", "precision, %"], rows)
 
 

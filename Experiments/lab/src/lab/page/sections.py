@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from lab.cells import Cell
 from lab.comparison import Arms, all_differences
+from lab.contrasting import over_traces
 from lab.page.arms import SERVER, SETTING_KEY, latency_name, setting_names, styles
 
 Row = dict[str, Any]
@@ -255,7 +256,8 @@ def _prefetched(arm: pd.DataFrame, without: pd.DataFrame) -> Row:
 def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> list[Row]:
     """Returns the miss ratios over those of FIFO in %, by suite, mode and policy: mean, percentiles and worst trace.
 
-    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces.
+    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces. A trace with
+    its sizes and with every size 1 counts once in mean and percentiles.
     """
     rows: list[Row] = []
     for (suite, mode), cells in _blocks(frame, suites):
@@ -267,13 +269,14 @@ def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> lis
         over = 100 * (compared.div(compared["fifo"], axis=0) - 1)
         for policy in over.columns:
             by_trace = over[policy].dropna().groupby("trace").mean()
+            once = over_traces(by_trace)
             if policy == "fifo" or by_trace.empty:
                 continue
             rows.append(
                 {
-                    "suite": suite, "mode": mode, "arm": policy, "traces": len(by_trace),
-                    "mean": _rounded(by_trace.mean()), "low": _rounded(by_trace.quantile(0.1)),
-                    "high": _rounded(by_trace.quantile(0.9)), "worst": _rounded(by_trace.max()),
+                    "suite": suite, "mode": mode, "arm": policy, "traces": len(once),
+                    "mean": _rounded(once.mean()), "low": _rounded(once.quantile(0.1)),
+                    "high": _rounded(once.quantile(0.9)), "worst": _rounded(by_trace.max()),
                     "worst_trace": str(by_trace.idxmax()),
                 }
             )  # fmt: skip
@@ -315,10 +318,10 @@ def costs(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]], baseline: st
                     "uniform": bool(values["uniform"]),
                 })  # fmt: skip
             if len(by_trace):
-                fast, slow = (math.exp(float(np.log(by_trace[name]).mean())) for name in ("fast", "slow"))
-                column = by_trace["saved"]
+                fast, slow = (math.exp(float(np.log(over_traces(by_trace[name])).mean())) for name in ("fast", "slow"))
+                column = over_traces(by_trace["saved"])
                 rows.append({
-                    "suite": suite, "mode": mode, "arm": policy, "trace": None, "traces": len(by_trace),
+                    "suite": suite, "mode": mode, "arm": policy, "trace": None, "traces": len(column),
                     "us": [_rounded(each) for each in (fast, fast, slow)],
                     "saved": [_rounded(each) for each in (column.mean(), column.quantile(0.1), column.quantile(0.9))],
                     "runs": int(by_trace["runs"].min()), "uniform": bool(by_trace["uniform"].min()),
