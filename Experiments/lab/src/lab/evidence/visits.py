@@ -101,7 +101,7 @@ def of_one_user(folder: Path) -> str:
         rows.append([*row, precision(arm(alone[alone["trace"] == trace], "visit-planner"))])
     header = ["trace"]
     for name in ("none", "planner", "visit-planner"):
-        header += [f"{name}, server", "device"]
+        header += [f"{name}, server", f"{name}, device"]
     return markdown([*header, "precision of visit-planner, device, %"], rows)
 
 
