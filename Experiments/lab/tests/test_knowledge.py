@@ -99,6 +99,13 @@ def test_an_arm_that_was_not_run_is_a_dash(tmp_path: Path) -> None:
     (row,) = table("visits", tmp_path)
     assert (row["planner"], row["victims alone"], row["visit-planner"]) == ("–", "–", "50.00")
     assert table("visits-knowledge", tmp_path)[0]["visit-planner, device"] == "–"
+    for path in (tmp_path / "visits/cells").iterdir():
+        if "prefetch" in json.loads(path.read_text())["identity"]:
+            path.unlink()
+    forget()
+    assert list(table("visits-waits", tmp_path)[0].values()) == ["globo_news", "–", "–", "–"]
+    assert table("visits-controls", tmp_path)[0]["capacity without prefetching"] == "–"
+    assert claims._prefetching(tmp_path / "visits")[0][1] == "–"
 
 
 def test_a_planner_for_each_user_is_compared_with_the_same_cache_without(tmp_path: Path) -> None:

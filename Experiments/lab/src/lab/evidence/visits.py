@@ -111,6 +111,9 @@ def waits(folder: Path) -> str:
     for trace in dict.fromkeys(str(name) for name in cells["trace"]):
         own = cells[cells["trace"] == trace]
         plain, ours = arm(own, None), arm(own, "visit-planner")
+        if plain.empty or ours.empty:
+            rows.append([trace, "–", "–", "–"])
+            continue
         misses = plain["requests"].mean() - plain["hits"].mean()
         coverage = (ours["hits"].mean() - plain["hits"].mean()) / misses
         wait = (1 - float(plain["object_hit_ratio"].mean())) * SECOND / 1_000
@@ -130,7 +133,8 @@ def controls(folder: Path) -> str:
         row.append(f"{_percent(arm(first, 'planner', 0))} / {_percent(arm(mixed, 'planner', 0))}")
         row.append(f"{_percent(arm(first, 'visit-planner'))} / {_percent(arm(mixed, 'visit-planner'))}")
         row += [_percent(arm(first, "visit-planner", latency)) for latency in (0, 60 * SECOND)]
-        rows.append([*row, _equivalent(cells[cells["trace"] == trace], float(arm(own, "visit-planner")["object_hit_ratio"].mean()))])
+        ours = arm(own, "visit-planner")["object_hit_ratio"]
+        rows.append([*row, "–" if ours.empty else _equivalent(cells[cells["trace"] == trace], float(ours.mean()))])
     header = ["trace", "none: order of the file / random", "planner at 0 s (ideal): file / random"]
     header += ["visit-planner at 1 s: file / random", "at 0 s (ideal)", "at 60 s", "capacity without prefetching"]
     return markdown(header, rows)
@@ -191,6 +195,9 @@ def shared(folder: Path) -> str:
         row = [str(trace), _percent(plain)]
         for latency in (0, SECOND, 60 * SECOND):
             ours = arm(own, "visit-planner", latency)
+            if plain.empty or ours.empty:
+                row.append("–")
+                continue
             change = 100 * (ours["object_hit_ratio"].mean() - plain["object_hit_ratio"].mean())
             row.append(f"{_percent(ours)} ({signed(change, 2)})")
         rows.append(row)
