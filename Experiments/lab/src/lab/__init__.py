@@ -38,8 +38,8 @@ __all__ = [
     "proportion_interval", "report", "shuffle_ties", "units", "verdict",
 ]  # fmt: skip
 
-#: The modules of the names, in which each is looked up when it is first used: a worker process needs no figures, and
-#: the command line says what is not installed before it loads pandas.
+#: The names by module. A name is looked up when it is first used. So a worker process loads no figures, and the
+#: command line says what is not installed before it loads pandas.
 _MODULES = {
     "cells": ["identity_hash"],
     "comparison": ["differences"],
