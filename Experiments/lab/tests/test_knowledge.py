@@ -1,4 +1,4 @@
-"""Tables of results with several kinds of knowledge, lifetimes, budgets and result versions: each cell is in its own column."""
+"""Tables of results with several kinds of knowledge, lifetimes, budgets and result versions, each in its own column."""
 
 from __future__ import annotations
 

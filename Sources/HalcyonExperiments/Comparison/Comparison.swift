@@ -371,7 +371,8 @@ extension Interval {
     var words: String { "\(low.signedHundredths) to \(high.signedHundredths)" }
 }
 
-/// The names of the compared traces. Traces that share a name, their requests, or the name that they count as, are one trace.
+/// The names of the compared traces. Traces that share a name, their requests, or the name that they count as, are one
+/// trace.
 private struct TraceNaming {
     /// The names in alphabetical order.
     let order: [String]

@@ -9,8 +9,8 @@ import HalcyonSimulation
 ///  "comparisons": [{"pairs": [{"a": ["04f1…", "9c20…"], "b": ["5be7…"]}]}]}
 /// ```
 ///
-/// Side `a` has two seeds here, which are averaged. A pair may have a `"trace"`, the name of the trace that it counts as.
-/// Each cell is read once for all comparisons.
+/// Side `a` has two seeds here, which are averaged. A pair may have a `"trace"`, the name of the trace that it counts
+/// as. Each cell is read once for all comparisons.
 public struct ComparisonRequest: Sendable, Decodable {
     /// Two sides by the names of their cells.
     public struct Pair: Sendable, Decodable {
@@ -18,8 +18,8 @@ public struct ComparisonRequest: Sendable, Decodable {
         public var a: [String]
         /// The cells of side B.
         public var b: [String]
-        /// The trace that the pair counts as. Pairs with one name count as one trace, such as those of a trace with its
-        /// sizes and with every size 1; its mean is that over all its cells. The default is the trace of the cells.
+        /// The trace that the pair counts as. Pairs with one name count as one trace, such as those of a trace with
+        /// its sizes and with every size 1; its mean is that over all its cells. The default is the cells' trace.
         public var trace: String?
     }
 

@@ -22,7 +22,8 @@ struct CellFixture {
     var kernels: String?
     var users: String?
     var kind = "users"
-    /// The lifetimes in memory and on disk of two tiers, in microseconds; an empty list for tiers without. Nil for one cache.
+    /// The lifetimes in memory and on disk of two tiers, in microseconds; an empty list for tiers without. Nil for one
+    /// cache.
     var lifetimes: [Int64]?
     var sizesMatter = false
 

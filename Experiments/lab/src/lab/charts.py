@@ -312,8 +312,8 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
     """Returns the excess of each policy in every setting, with mean, 90th percentile and worst case.
 
     ``panels`` are frames of ``lab.excess`` by the text of their axis; policies are sorted by their mean in the first.
-    A point is a setting. The worst one of each policy is named. The mean is that over traces: one with its sizes and with
-    every size 1 counts once. The axis is linear up to 10 % and logarithmic beyond.
+    A point is a setting. The worst one of each policy is named. The mean is that over traces: one with its sizes and
+    with every size 1 counts once. The axis is linear up to 10 % and logarithmic beyond.
     """
     first = next(iter(panels.values()))
     means = {str(run): _mean(cells) for run, cells in first.groupby("run")}

@@ -61,8 +61,8 @@ class Pairing:
     def counted_as(self, traces: Mapping[str, str]) -> Pairing:
         """Returns the pairs, those of each trace in ``traces`` counted as the trace that it names.
 
-        Pairs that count as one trace have one mean, that over all of them, with an interval that adds their differences
-        by unit. Raises ``UsageError`` if two traces that count as one have a different number of pairs: the mean would
+        Pairs that count as one trace have one mean, that over all of them, with an interval that adds their
+        differences by unit. Raises ``UsageError`` if two traces that count as one have a different number of pairs: the mean would
         not be that of both.
         """
         sides = [replace(each, counts_as=traces.get(each.trace, each.counts_as)) for each in self.sides]

@@ -72,8 +72,8 @@ def contrasts(
 def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
     """Returns the name of each cell's prefetching: ``none``, or ``planner 2/request 500 ms``.
 
-    Parameters are part of the name if cells of one policy have different ones. A planner for each user, in caches whose
-    policy learns nothing, is ``planner 2/request 500 ms, models own``.
+    Parameters are part of the name if cells of one policy have different ones. A planner for each user, in caches
+    whose policy learns nothing, is ``planner 2/request 500 ms, models own``.
     """
     is_of_planner = run_of_cache(results) != results["run"]
     chosen = results["prefetch_parameters"].groupby(results["prefetch"]).nunique()

@@ -176,7 +176,7 @@ def unit_frame(cells: Iterable[Cell]) -> pd.DataFrame:
 
 
 def capacity_key(text: str) -> tuple[int, float, str]:
-    """Returns a key by which capacities are sorted: shares first, then sizes (``1MB`` before ``10MB``), then other text."""
+    """Returns a key by which capacities are sorted: shares, then sizes (``1MB`` before ``10MB``), then other text."""
     match = _CAPACITY.fullmatch(text.strip())
     if match is None:
         return 2, 0.0, text

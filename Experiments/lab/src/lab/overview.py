@@ -101,6 +101,8 @@ def _prefetching(results: pd.DataFrame) -> list[_Row]:
     for trace, own in cells.groupby("trace", sort=False):
         without = 100 * own[own["prefetch"].isna()]["object_hit_ratio"].mean()
         planner = visits.arm(own, "visit-planner", LATENCY)
+        if planner.empty:
+            continue
         with_planner = 100 * planner["object_hit_ratio"].mean()
         text = f"{without:.1f} → {with_planner:.1f}"
         low, high = min(without, with_planner), max(without, with_planner)

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from lab.comparison import SETTING, Measure
 from lab.errors import UsageError
 
-#: Colours that people with colour-vision deficiency can tell apart: those of Okabe and Ito (2008) without yellow, and violet.
+#: Colours that people with colour-vision deficiency can tell apart: those of Okabe and Ito (2008) without yellow, and
+#: violet.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7700DD")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: The line styles: the first eight lines have the first one, the next eight the second.

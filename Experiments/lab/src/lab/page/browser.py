@@ -48,7 +48,8 @@ def needed() -> tuple[str, str]:
 def browser(width: int = 1280, height: int = 900, *, dark: bool = False) -> Iterator[Chrome]:
     """Starts a headless browser that resolves no host name, and ends it afterwards.
 
-    Raises ``LabError`` if there is no selenium (the extra ``screenshot`` of this package), or no Chromium with its driver.
+    Raises ``LabError`` if there is no selenium (the extra ``screenshot`` of this package), or no Chromium with its
+    driver.
     """
     found = needed()
     from selenium.webdriver import Chrome, ChromeOptions, ChromeService

@@ -256,8 +256,8 @@ def _prefetched(arm: pd.DataFrame, without: pd.DataFrame) -> Row:
 def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> list[Row]:
     """Returns the miss ratios over those of FIFO in %, by suite, mode and policy: mean, percentiles and worst trace.
 
-    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces. A trace with
-    its sizes and with every size 1 counts once in mean and percentiles.
+    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces. A trace
+    with its sizes and with every size 1 counts once in mean and percentiles.
     """
     rows: list[Row] = []
     for (suite, mode), cells in _blocks(frame, suites):
@@ -286,11 +286,11 @@ def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> lis
 def costs(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]], baseline: str) -> list[Row]:
     """Returns microseconds a request and misses saved against the baseline per 1,000 requests.
 
-    One row per suite, mode, policy and trace (means over capacities), and one for all traces. ``us`` has the fastest run
-    of each cell, and the fastest and the slowest: its runs are those of the seeds, and ``runs`` is the smallest number of
-    them. ``saved`` has the 10th and 90th percentiles of the traces. ``uniform`` tells whether all sizes are equal: an
-    offline policy is a bound only then. Cells without provenance have no speed; those of an offline policy are kept
-    for its misses.
+    One row per suite, mode, policy and trace (means over capacities), and one for all traces. ``us`` has the fastest
+    run of each cell, and the fastest and the slowest. Its runs are those of the seeds, and ``runs`` is the smallest
+    number of them. ``saved`` has the 10th and 90th percentiles of the traces. ``uniform`` tells whether all sizes are
+    equal: an offline policy is a bound only then. Cells without provenance have no speed; those of an offline policy
+    are kept for its misses.
     """
     rows: list[Row] = []
     timed = frame[frame["requests_per_second"] > 0]
