@@ -6,7 +6,7 @@ import json
 import math
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ import lab
 from conftest import ROOT
 from lab.comparison import Interval, Pairing, Sides, compare, pairing
 from lab.evidence import fill
+from lab.evidence.apps import with_lifetimes
+from lab.evidence.formats import device, pairs_once, server
 
 RESULTS = ROOT / "Experiments/results"
 PERMUTED = "permuted within=popularity,age,size"
@@ -150,8 +152,8 @@ class Expected:
         return found
 
     def trace(self, name: str) -> tuple[float, list[Variance]]:
-        """The mean over the cells of a trace. Cells with the same units are added by unit before the variance is taken."""
-        chosen = [place for place, sides in enumerate(self.names) if sides.trace == name]
+        """The mean over the cells that count as a trace. Those with the same units are added by unit before the variance."""
+        chosen = [place for place, sides in enumerate(self.names) if sides.counts_as == name]
         groups: dict[Any, list[int]] = {}
         for place in chosen:
             groups.setdefault((self.sides[place][0].kind, self.sides[place][0].weights.tobytes()), []).append(place)
@@ -191,14 +193,17 @@ def frames(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def agree(folder: str, pairs: Pairing) -> None:
     """Compares everything that the command says of a pairing with numpy and scipy."""
     expected = Expected(pairs, *frames(RESULTS / folder))
-    found, *traces = compare([pairs, *(pairs.of(trace=name) for name in dict.fromkeys(each.trace for each in pairs.sides))])
+    names = list(dict.fromkeys(each.counts_as for each in pairs.sides))
+    parts = [Pairing([each for each in pairs.sides if each.counts_as == name]) for name in names]
+    found, *traces = compare([pairs, *parts])
+    assert found.count == len(names)
     assert len(found.pairs) == len(pairs.sides) > 0
-    for pair, difference, parts in zip(found.pairs, expected.differences, expected.parts):
-        assert bounds(pair.interval) == pytest.approx(interval(difference, parts), abs=1e-10)
-        family = interval(difference, parts, 1 - 0.05 / len(found.pairs))
+    for pair, difference, variances in zip(found.pairs, expected.differences, expected.parts):
+        assert bounds(pair.interval) == pytest.approx(interval(difference, variances), abs=1e-10)
+        family = interval(difference, variances, 1 - 0.05 / len(found.pairs))
         assert bounds(pair.family) == pytest.approx(family, abs=1e-10)
     assert [pair.adjusted for pair in found.pairs] == pytest.approx(adjusted(expected.p_values()), abs=1e-9)
-    pools = [expected.trace(name) for name in found.traces]
+    pools = [expected.trace(name) for name in names]
     for trace, (mean, within) in zip(traces, pools, strict=True):
         assert bounds(trace.these) == pytest.approx(interval(mean, within), abs=1e-10)
     means = np.array([mean for mean, _ in pools])
@@ -213,22 +218,38 @@ def policies(rival: str) -> Pairing:
     return pairing(results[results["run"] == "learned"], results[results["run"] == rival])
 
 
-def labels(control: str) -> Pairing:
+def knowledge(cells: pd.DataFrame) -> list[pd.DataFrame]:
+    return [server(cells), device(cells)]
+
+
+def labels(control: str, knowledge: Callable[[pd.DataFrame], list[pd.DataFrame]] = knowledge) -> Pairing:
     results, _ = frames(RESULTS / "hypothesis")
     learned = results[results["label"] == "learned"]
-    arms = [learned[learned["label_control"] == name] for name in ("given", control)]
-    return pairing(arms[0], arms[1], compared=["label_control"])
+    sides: list[Sides] = []
+    for cells in knowledge(learned):
+        arms = [cells[cells["label_control"] == name] for name in ("given", control)]
+        if all(len(arm) for arm in arms):
+            sides += pairing(arms[0], arms[1], compared=["label_control"]).sides
+    return Pairing(sides)
 
 
 def tiers() -> Pairing:
     results, _ = frames(RESULTS / "kingfisher")
-    arms = [results[results["label"] == label] for label in ("learned", "kingfisher")]
-    return pairing(arms[0], arms[1], compared=["tiers"])
+    kingfisher, learned = (results[results["label"] == label] for label in ("kingfisher", "learned"))
+    arms = [with_lifetimes(learned, has) for has in (False, True)]
+    return Pairing([sides for arm in arms if len(arm) for sides in pairing(arm, kingfisher, compared=["tiers"]).sides])
 
 
 @pytest.mark.parametrize("rival", ["s3-fifo", "lru", "cacheus"])
 def test_policies_compare_as_with_scipy(rival: str) -> None:
     agree("policies", policies(rival))
+
+
+@pytest.mark.parametrize("rival", ["s3-fifo", "lru"])
+def test_both_forms_of_a_trace_compare_as_one_with_scipy(rival: str) -> None:
+    pairs = pairs_once(policies(rival))
+    assert len({each.trace for each in pairs.sides}) == 20 and len({each.counts_as for each in pairs.sides}) == 17
+    agree("policies", pairs)
 
 
 @pytest.mark.parametrize("control", ["without", PERMUTED])
@@ -276,7 +297,7 @@ def test_the_table_of_categories_has_the_means_of_its_pairs() -> None:
     table = fill("<!-- table: categories -->\n<!-- end of table -->\n", RESULTS)
     rows = [[part.strip() for part in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")][2:]
     for control, column in ((PERMUTED, 2), ("without", 4)):
-        pairs = labels(control)
+        pairs = labels(control, lambda cells: [server(cells)])
         (whole,) = compare([pairs])
         for row in rows:
             place = {"trace": row[0], "mode": row[1].replace(" ", "_")}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from conftest import make_cell, write_cell
 from matplotlib.lines import Line2D
@@ -66,6 +68,44 @@ def test_forest_has_a_row_per_difference_with_its_interval(tmp_path: Path) -> No
     assert spans == [pytest.approx((100 * low, 100 * high)) for low, high in zip(found["low"], found["high"])]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["learned: shop, shared, 1%", "learned: shop, shared, 10%"]
+
+
+#: What people with protanopia, deuteranopia and tritanopia see, in linear RGB (Machado, Oliveira and Fernandes 2009).
+DEFICIENCIES = {
+    "none": np.eye(3),
+    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+}
+
+
+def seen(colour: str, deficiency: str) -> npt.NDArray[np.float64]:
+    """A colour in CIELAB, whose distances are those that people see: 2.3 can just be noticed."""
+    parts = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    shown = np.clip(DEFICIENCIES[deficiency] @ linear, 0, 1)
+    to_xyz = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]])
+    xyz = to_xyz @ shown / np.array([0.95047, 1, 1.08883])
+    roots = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * roots[1] - 16, 500 * (roots[0] - roots[1]), 200 * (roots[1] - roots[2])])
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+def test_eight_colours_can_be_told_apart(deficiency: str) -> None:
+    assert len(set(plot.COLOURS)) == 8
+    for one, other in itertools.combinations(plot.COLOURS, 2):
+        assert np.linalg.norm(seen(one, deficiency) - seen(other, deficiency)) > 15, (one, other)
+
+
+def test_twelve_policies_have_twelve_styles_and_the_first_eight_their_own_colour(tmp_path: Path) -> None:
+    for number in range(12):
+        name = f"p{number:02d}"
+        write_cell(tmp_path, make_cell(identity__policy=name, label=name, counts__hits=number, units=None))
+    (axes,) = plot.curves(lab.load(tmp_path)).axes
+    styles = [(str(line.get_color()), str(line.get_linestyle()), str(line.get_marker())) for line in axes.lines]
+    assert len(styles) == 12
+    assert len({colour for colour, _, _ in styles[:8]}) == 8
+    assert len({(colour, line) for colour, line, _ in styles}) == 12
 
 
 def test_nothing_to_plot_is_an_error_that_says_so(tmp_path: Path) -> None:

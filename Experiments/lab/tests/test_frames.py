@@ -140,3 +140,26 @@ def test_failed_write_leaves_no_part(tmp_path: Path) -> None:
         write_beside(tmp_path / "out.csv", fail)
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.csv"]
     assert (tmp_path / "out.csv").read_text() == "old"
+
+
+def test_capacities_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    sizes = {"10%": 10, "5%": 5, "0.5%": 1, "20%": 20, "1%": 2, "10MB": 10_000_000, "1MB": 1_000_000, "1MiB": 1_048_576, "500": 500}
+    for capacity, size in sizes.items():
+        write_cell(tmp_path, make_cell(identity__capacity=capacity, capacity=size))
+    write_cell(tmp_path, make_cell(identity__capacity=None, identity__tiers={"memory": "1%", "disk": "10%"}))
+    results = lab.load(tmp_path)
+    expected = ["0.5%", "1%", "5%", "10%", "20%", "500", "1MB", "1MiB", "10MB"]
+    pivot = results.pivot_table(index="trace", columns="capacity", values="object_hit_ratio")
+    assert list(pivot.columns) == expected
+    assert list(results["capacity"].dropna().sort_values()) == expected
+    assert results["capacity"].isna().sum() == 1 and (results["capacity"] < "5%").sum() == 2
+    units = lab.units(tmp_path)
+    assert list(units.groupby("capacity", observed=True)["hits"].sum().index) == expected
+    lab.export(tmp_path, tmp_path / "cells.csv")
+    assert set(pd.read_csv(tmp_path / "cells.csv")["capacity"].dropna()) == set(expected)
+
+
+def test_the_resolution_of_times_is_a_column(tmp_path: Path) -> None:
+    write_cell(tmp_path, make_cell())
+    write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", trace__time_resolution_us=60_000_000))
+    assert lab.load(tmp_path)["time_resolution_us"].tolist() == [60_000_000, pd.NA]

@@ -75,11 +75,14 @@ struct ComparedPair {
     let jointNoise: RunNoise
     /// Whether a side has a single random run and no spread of seeds is known.
     let lacksNoise: Bool
+    /// The name of the trace that the pair counts as. Nil for the trace of its cells.
+    let countsAs: String?
 
     /// Creates a pair. O(units × runs).
-    init(_ a: ComparedRuns, _ b: ComparedRuns) {
+    init(_ a: ComparedRuns, _ b: ComparedRuns, countsAs: String? = nil) {
         self.a = a
         self.b = b
+        self.countsAs = countsAs
         difference = a.mean - b.mean
         series = zip(a.byUnit, b.byUnit).map { $0 - $1 }
         let weights = a.weights.map(Double.init)

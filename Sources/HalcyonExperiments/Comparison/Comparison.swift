@@ -371,7 +371,8 @@ extension Interval {
     var words: String { "\(low.signedHundredths) to \(high.signedHundredths)" }
 }
 
-/// The names of the compared traces. Traces that share a name or their requests are one trace.
+/// The names of the compared traces. Traces that share a name, their requests, or the name that they count as, are one
+/// trace.
 private struct TraceNaming {
     /// The names in alphabetical order.
     let order: [String]
@@ -386,12 +387,17 @@ private struct TraceNaming {
             while let next = parent[item], next != item { item = next }
             return item
         }
+        func join(_ item: String, _ other: String) {
+            for item in [item, other] where parent[item] == nil { parent[item] = item }
+            parent[root(other)] = root(item)
+        }
+        var chosen: Set<String> = []
         for pair in pairs {
             let requests = "#" + pair.a.first.identity.fingerprint
-            for row in pair.a.rows + pair.b.rows {
-                let name = "@" + row.cell.trace.name
-                for item in [requests, name] where parent[item] == nil { parent[item] = item }
-                parent[root(name)] = root(requests)
+            for row in pair.a.rows + pair.b.rows { join(requests, "@" + row.cell.trace.name) }
+            if let name = pair.countsAs {
+                join(requests, "@" + name)
+                chosen.insert(name)
             }
         }
         var members: [String: [String]] = [:]
@@ -401,8 +407,11 @@ private struct TraceNaming {
         var names: [String: String] = [:]
         var notes: [String] = []
         for group in members.values.map({ $0.sorted() }).sorted(by: { $0[0] < $1[0] }) {
-            for name in group { names[name] = group[0] }
-            if group.count > 1 {
+            let known = group.first(where: chosen.contains)
+            for name in group { names[name] = known ?? group[0] }
+            if let known, group.count > 1 {
+                notes.append("\(group.joined(separator: " and ")) count as one trace, \(known).")
+            } else if group.count > 1 {
                 notes.append("\(group.joined(separator: " and ")) have the same requests and count as one trace.")
             }
         }

@@ -9,7 +9,8 @@ import HalcyonSimulation
 ///  "comparisons": [{"pairs": [{"a": ["04f1…", "9c20…"], "b": ["5be7…"]}]}]}
 /// ```
 ///
-/// Side `a` has two seeds here, which are averaged. Each cell is read once for all comparisons.
+/// Side `a` has two seeds here, which are averaged. A pair may have a `"trace"`, the name of the trace that it counts
+/// as. Each cell is read once for all comparisons.
 public struct ComparisonRequest: Sendable, Decodable {
     /// Two sides by the names of their cells.
     public struct Pair: Sendable, Decodable {
@@ -17,6 +18,9 @@ public struct ComparisonRequest: Sendable, Decodable {
         public var a: [String]
         /// The cells of side B.
         public var b: [String]
+        /// The trace that the pair counts as. Pairs with one name count as one trace, such as those of a trace with
+        /// its sizes and with every size 1; its mean is that over all its cells. The default is the cells' trace.
+        public var trace: String?
     }
 
     /// One comparison.
@@ -57,6 +61,9 @@ public struct ComparisonRequest: Sendable, Decodable {
             if item.pairs.contains(where: { $0.a.isEmpty || $0.b.isEmpty }) {
                 throw .data("\(source): has a pair with a side without cells.")
             }
+            if item.pairs.contains(where: { $0.trace == "" }) {
+                throw .data("\(source): has a pair that counts as a trace without a name.")
+            }
             if let confidence = item.confidence, !(confidence > 0 && confidence < 1) {
                 throw .data("\(source): has the confidence \(confidence); a value between 0 and 1 is expected.")
             }
@@ -92,7 +99,7 @@ public struct ComparisonRequest: Sendable, Decodable {
                     throw .data("The cells \(a.rows[0].hash) and \(b.rows[0].hash) are of different requests.")
                 }
                 try ComparisonPairing.verify(a, b)
-                pairs.append(ComparedPair(a, b))
+                pairs.append(ComparedPair(a, b, countsAs: pair.trace))
             }
             func selection(_ side: KeyPath<Pair, [String]>) -> Comparison.Selection {
                 let cells = Set(item.pairs.flatMap { $0[keyPath: side] })

@@ -95,7 +95,8 @@ struct IgnoredParts: Equatable {
 
     /// The parts in which cells of different policies may differ.
     static let policies = IgnoredParts(
-        names: ["policy", "parameters", "tier_policies"], loose: ["models", "kernels", "tiers", "tiered"])
+        names: ["policy", "parameters", "tier_policies"],
+        loose: ["models", "kernels", "tiers", "tiered", "lifetimes"])
 
     func union(_ other: IgnoredParts) -> IgnoredParts {
         let names = names.union(other.names)
@@ -114,8 +115,10 @@ extension CellIdentity {
         parts["capacity"] = capacity ?? tiers?.disk
         if let tiers {
             parts["tiers"] = "\(tiers.memory) \(tiers.latency) \(tiers.decodedSizeRatio ?? "1")"
+            parts["tier_policies"] = "\(tiers.memoryPolicy) \(tiers.diskPolicy)"
+            // Kingfisher's policies have lifetimes of their own, and are compared with others of any lifetimes.
             let lifetimes = [tiers.memoryLifetimeUs, tiers.diskLifetimeUs].map { $0.map { "\($0)" } ?? "none" }
-            parts["tier_policies"] = "\(tiers.memoryPolicy) \(tiers.diskPolicy) \(lifetimes.joined(separator: " "))"
+            parts["lifetimes"] = policy == "kingfisher" ? nil : lifetimes.joined(separator: " ")
         }
         // Kingfisher's two tiers are compared with one cache of the disk's capacity as well as with two tiers.
         parts["tiered"] = policy == "kingfisher" ? nil : tiers == nil ? "no" : "yes"

@@ -196,8 +196,10 @@ extension CellIdentity {
             ? labels.range(of: " #", options: .backwards).flatMap { Int(labels[$0.upperBound...]) } : nil
     }
 
-    /// The capacity as requested, or those of the two tiers.
-    var capacityText: String { capacity ?? tiers.map { "memory=\($0.memory),disk=\($0.disk)" } ?? "" }
+    /// The capacity as requested, or those of the two tiers with the lifetimes of their entries.
+    var capacityText: String {
+        capacity ?? tiers.map { $0.text } ?? ""
+    }
 
     /// The prefetching as text: the policy with its budget and its latency; `none` without.
     var prefetchText: String {
@@ -205,5 +207,33 @@ extension CellIdentity {
         let milliseconds = (Double(prefetch.latencyUs) / 1_000).decimals(prefetch.latencyUs % 1_000 == 0 ? 0 : 3)
         let latency = prefetch.latencyUs == 0 ? "" : ", latency \(milliseconds) ms"
         return "\(prefetch.policy), \(prefetch.budget)\(latency)"
+    }
+}
+
+extension CellIdentity.Tiers {
+    /// The capacities and the lifetimes as text: `memory=1%,disk=16%`, `memory=1%,disk=16%,lifetimes=300s/7d`.
+    fileprivate var text: String {
+        Self.text(memory: memory, disk: disk, lifetimes: [memoryLifetimeUs, diskLifetimeUs])
+    }
+
+    /// Returns the capacities of two tiers as text, with the lifetimes of their entries if one of them has any.
+    ///
+    /// - Parameters:
+    ///   - memory: the capacity of the memory.
+    ///   - disk: the capacity of the disk.
+    ///   - lifetimes: the lifetimes in memory and on disk, in microseconds.
+    static func text(memory: String, disk: String, lifetimes: [Int64?]) -> String {
+        let capacities = "memory=\(memory),disk=\(disk)"
+        if lifetimes.allSatisfy({ $0 == nil }) { return capacities }
+        return "\(capacities),lifetimes=\(lifetimes.map { $0.map(span) ?? "none" }.joined(separator: "/"))"
+    }
+
+    /// Returns a duration in microseconds as days, hours, seconds or milliseconds, as a suite states it.
+    private static func span(_ microseconds: Int64) -> String {
+        let units: [(name: String, size: Int64)] = [("d", 86_400_000_000), ("h", 3_600_000_000), ("s", 1_000_000)]
+        if let unit = units.first(where: { microseconds % $0.size == 0 }) {
+            return "\(microseconds / unit.size)\(unit.name)"
+        }
+        return microseconds % 1_000 == 0 ? "\(microseconds / 1_000)ms" : "\(Double(microseconds) / 1_000)ms"
     }
 }

@@ -304,10 +304,12 @@ private struct CellWork: Sendable {
 }
 
 extension ReplayJob {
-    /// The capacity, or the capacities of the tiers, as requested.
+    /// The capacity, or the capacities of the tiers and the lifetimes of their entries, as requested.
     var capacityText: String {
         guard let tiers, name == nil else { return capacity.description }
-        return "memory=\(tiers.memory),disk=\(tiers.disk)"
+        return CellIdentity.Tiers.text(
+            memory: tiers.memory.description, disk: tiers.disk.description,
+            lifetimes: [tiers.memoryLifetime, tiers.diskLifetime])
     }
 }
 

@@ -22,6 +22,9 @@ struct CellFixture {
     var kernels: String?
     var users: String?
     var kind = "users"
+    /// The lifetimes in memory and on disk of two tiers, in microseconds; an empty list for tiers without. Nil for one
+    /// cache.
+    var lifetimes: [Int64]?
     var sizesMatter = false
 
     private var parameters: [String: String] {
@@ -47,6 +50,16 @@ struct CellFixture {
         identity["seed"] = seed
         identity["kernels"] = kernels
         identity["users"] = users
+        if let lifetimes {
+            identity["capacity"] = nil
+            var tiers: [String: Any] = [
+                "memory": "1%", "disk": "16%", "memory_policy": policy, "disk_policy": policy, "latency": "network=150",
+            ]
+            if lifetimes.count == 2 {
+                (tiers["memory_lifetime_us"], tiers["disk_lifetime_us"]) = (lifetimes[0], lifetimes[1])
+            }
+            identity["tiers"] = tiers
+        }
         var units: [String: Any] = ["kind": kind, "requests": requests, "hits": hits]
         units["sizes"] = sizes
         units["hit_sizes"] = hitSizes

@@ -169,6 +169,26 @@ import Testing
         )
     }
 
+    @Test("Tiers pair with tiers of the same lifetimes, and Kingfisher's with all")
+    func lifetimesPair() throws {
+        let equal: [Int64] = [300_000_000, 7 * 86_400_000_000]
+        var rows: [ResultRow] = []
+        for (policy, hits) in [("learned", 7), ("lru", 5)] {
+            rows.append(try row(CellFixture(policy: policy, lifetimes: equal), hits))
+            rows.append(try row(CellFixture(policy: policy, lifetimes: []), hits + 1))
+        }
+        rows.append(try row(CellFixture(policy: "kingfisher", lifetimes: []), 4))
+        let found = try compared("learned", "lru", rows)
+        let texts = ["memory=1%,disk=16%", "memory=1%,disk=16%,lifetimes=300s/7d"]
+        #expect(found.cells.map(\.a.capacity) == texts && found.cells.map(\.b.capacity) == texts)
+        #expect((found.a.unpaired, found.b.unpaired) == (0, 0))
+        let tiers = try compared("learned", "kingfisher", rows)
+        #expect(tiers.cells.map(\.a.capacity) == texts)
+        #expect(tiers.cells.map(\.b.capacity) == [texts[0], texts[0]])
+        let short = try row(CellFixture(lifetimes: [1_500_000, 90_000])).cell.identity
+        #expect(short.capacityText == "memory=1%,disk=16%,lifetimes=1500ms/90ms")
+    }
+
     @Test func ambiguousPairsAreRefused() throws {
         let rows = try [("1%", "given"), ("1%", "permuted uniform #1"), ("10%", "without"), ("20%", "without")].map {
             try row(CellFixture(policy: "learned", capacity: $0, labels: $1, seed: 1))

@@ -23,10 +23,13 @@ import Testing
         return cell.identity.hash
     }
 
-    private func request(_ pairs: [(a: [String], b: [String])]) throws -> ComparisonRequest {
+    private func request(
+        _ pairs: [(a: [String], b: [String])], countingAs traces: [String] = []
+    ) throws -> ComparisonRequest {
+        var items: [[String: Any]] = pairs.map { ["a": $0.a, "b": $0.b] }
+        for (place, trace) in traces.enumerated() { items[place]["trace"] = trace }
         let document: [String: Any] = [
-            "schema": ComparisonRequest.schema, "folders": [store.folder],
-            "comparisons": [["pairs": pairs.map { ["a": $0.a, "b": $0.b] }]],
+            "schema": ComparisonRequest.schema, "folders": [store.folder], "comparisons": [["pairs": items]],
         ]
         return try ComparisonRequest(json: JSONSerialization.data(withJSONObject: document), source: "test")
     }
@@ -58,6 +61,44 @@ import Testing
         #expect((found.a.cells, found.b.cells) == (2, 3))
     }
 
+    /// Each unit has 10 requests. The differences of both forms are added by unit before the variance is taken:
+    ///
+    ///     d = [2 + 1, 1 + 0, 1 + 1, 4 + 2] / 2, in hits a unit; their mean is 1.5, so 0.15
+    ///     python3 -c "
+    ///     from scipy.stats import t
+    ///     d = [0.15, 0.05, 0.1, 0.3]; m = 0.15
+    ///     se = (sum((x - m) ** 2 for x in d) / 3 / 4) ** 0.5
+    ///     print(m - t.ppf(0.975, 3) * se, m + t.ppf(0.975, 3) * se)"
+    ///     -0.0218717440929454 0.3218717440929454
+    ///
+    /// The mean over traces is that of 0.15 and of 0.3, the trace whose pair counts as itself.
+    @Test("Two forms of a trace that count as one are averaged, by unit")
+    func formsOfOneTrace() throws {
+        func pair(_ trace: String, _ fingerprint: String, a: [Int], b: [Int]) throws -> (a: [String], b: [String]) {
+            let lru = CellFixture(trace: trace, fingerprint: fingerprint, policy: "lru")
+            let fifo = CellFixture(trace: trace, fingerprint: fingerprint, policy: "fifo")
+            return ([try add(lru, hits: a)], [try add(fifo, hits: b)])
+        }
+        let sized = try pair("web", "aa", a: [6, 7, 5, 8], b: [4, 6, 4, 4])
+        let uniform = try pair("web_objects", "bb", a: [5, 6, 5, 6], b: [4, 6, 4, 4])
+        let other = try pair("shop", "cc", a: [7, 9, 7, 7], b: [4, 6, 4, 4])
+        let pairs = [sized, uniform, other]
+        let found = try request(pairs, countingAs: ["web", "web"]).run().comparisons[0]
+        #expect(found.traces.map(\.trace) == ["shop", "web"])
+        #expect(found.traces.map(\.cells) == [1, 2])
+        let web = try #require(found.traces.last)
+        let interval = try #require(web.interval)
+        #expect(isNear(web.difference, 0.15, to: 1e-12))
+        #expect(isNear(interval.low, -0.0218717440929454, to: 1e-9))
+        #expect(isNear(interval.high, 0.3218717440929454, to: 1e-9))
+        #expect(found.pooled.traces == 2)
+        #expect(isNear(found.pooled.difference, 0.225, to: 1e-12))
+        #expect(found.notes.contains("web and web_objects count as one trace, web."))
+        let apart = try request(pairs).run().comparisons[0]
+        #expect(apart.pooled.traces == 3)
+        #expect(isNear(apart.pooled.difference, 0.2, to: 1e-12))
+    }
+
     /// Two cells: the quantile for both together is that of 1 − 0.05 / 2 / 2 with three degrees of freedom.
     ///
     ///     python3 -c "from scipy.stats import t; print(t.ppf(1 - 0.05 / 4, 3) / t.ppf(0.975, 3))"
@@ -86,6 +127,9 @@ import Testing
         #expect(fault { _ = try request([([lru], [few])]).run() }?.contains("by different units") == true)
         #expect(fault { _ = try request([([lru], ["ab"])]).run() }?.hasSuffix("no cell ab is stored.") == true)
         #expect(fault { _ = try request([([lru], [])]) } == "test: has a pair with a side without cells.")
+        #expect(
+            fault { _ = try request([([lru], [fifo])], countingAs: [""]) }
+                == "test: has a pair that counts as a trace without a name.")
         #expect(fault { _ = try request([]) } == "test: has a comparison without pairs.")
         let other = Data(#"{"schema": "x", "folders": [], "comparisons": []}"#.utf8)
         #expect(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from lab import LabError, ResultsError, UsageError, distribute, export
+from lab.errors import LabError, ResultsError, UsageError
 
 EX_USAGE, EX_DATA, FAILED = 64, 65, 1
 
@@ -108,6 +108,8 @@ def _parser() -> _Parser:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from lab.tables import export
+
     rows = export(options.folders, options.path)
     print(f"{options.path}: {rows:,} cells")
     return 0
@@ -125,8 +127,9 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _screenshot(options: argparse.Namespace) -> int:
-    from lab.page import screenshot
+    from lab.page.browser import needed, screenshot
 
+    needed()
     if not Path(options.page).is_file():
         raise ResultsError(options.page, "there is no such page; `report` writes one.")
     screenshot(options.page, options.path, width=options.width, dark=options.dark)
@@ -135,6 +138,8 @@ def _screenshot(options: argparse.Namespace) -> int:
 
 
 def _distribute(options: argparse.Namespace) -> int:
+    from lab.distribution import distribute
+
     outcome = distribute(
         options.suite, options.results, replay=options.replay, client=options.address, workers=options.workers,
         retries=options.retries, users=options.users, batch_seconds=options.batch_seconds,

@@ -17,9 +17,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from lab.contrasts import OFFLINE, calibration_error
+from lab.contrasting import OFFLINE, calibration_error, over_traces
 from lab.errors import UsageError
-from lab.plot import COLOURS, MARKERS
+from lab.frames import capacity_key
+from lab.plot import COLOURS, LINES, MARKERS
 
 #: What ``policies`` shows: miss ratios, differences to a baseline, or the share of the gap to the optimum.
 Show = Literal["miss", "points", "gap"]
@@ -311,10 +312,12 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
     """Returns the excess of each policy in every setting, with mean, 90th percentile and worst case.
 
     ``panels`` are frames of ``lab.excess`` by the text of their axis; policies are sorted by their mean in the first.
-    A point is a setting. The worst one of each policy is named. The axis is linear up to 10 % and logarithmic beyond.
+    A point is a setting. The worst one of each policy is named. The mean is that over traces: one with its sizes and
+    with every size 1 counts once. The axis is linear up to 10 % and logarithmic beyond.
     """
     first = next(iter(panels.values()))
-    order = [str(run) for run in first.groupby("run")["excess"].mean().sort_values().index]
+    means = {str(run): _mean(cells) for run, cells in first.groupby("run")}
+    order = sorted(means, key=lambda run: means[run])
     figure, grid = _grid(len(panels), 5.8, 1.2 + 0.27 * len(order), columns=len(panels), title=title)
     for axes, (xlabel, frame) in zip(grid, panels.items()):
         axes.set_xscale("symlog", linthresh=10, linscale=1.2)
@@ -325,7 +328,7 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
             values = cells["excess"].to_numpy(dtype=np.float64)
             colour = COLOURS[1] if run == highlight else COLOURS[0]
             axes.plot(values, np.full(len(values), float(height)), ".", color=colour, alpha=0.22, markersize=5)
-            axes.plot([values.mean()], [height], "o", color=colour, markersize=6)
+            axes.plot([_mean(cells)], [height], "o", color=colour, markersize=6)
             axes.plot([np.quantile(values, 0.9)], [height], "|", color=colour, markersize=11, markeredgewidth=2)
             worst = cells.iloc[int(values.argmax())]
             if not values.any():
@@ -352,6 +355,11 @@ def ranking(panels: Mapping[str, pd.DataFrame], *, highlight: str = "learned", t
     return figure
 
 
+def _mean(cells: pd.DataFrame) -> float:
+    """Returns the mean excess over traces."""
+    return float(over_traces(cells.set_index("trace")["excess"]).mean())
+
+
 def against(frame: pd.DataFrame, *, title: str = "", limit: float = 10) -> Figure:
     """Returns a map of ``lab.against_others``: traces by capacities, blue where the policy is ahead.
 
@@ -360,11 +368,11 @@ def against(frame: pd.DataFrame, *, title: str = "", limit: float = 10) -> Figur
     """
     if frame.empty:
         raise UsageError("there is no value to draw.")
-    capacities = sorted(dict.fromkeys(frame["capacity"]), key=lambda text: float(str(text).rstrip("%")))
+    capacities = sorted(dict.fromkeys(str(text) for text in frame["capacity"]), key=capacity_key)
     order = frame.groupby("trace")["excess"].max().sort_values(ascending=False).index
     figure, grid = _grid(1, 2.6 + 1.35 * len(capacities), 1.5 + 0.3 * len(order), columns=1, title=title)
     axes = grid[0]
-    values = frame.pivot_table(index="trace", columns="capacity", values="excess", sort=False)
+    values = frame.pivot_table(index="trace", columns="capacity", values="excess", sort=False, observed=True)
     values = values.reindex(index=order, columns=pd.Index(capacities))
     names = frame.set_index(["trace", "capacity"])["against"].to_dict()
     norm = TwoSlopeNorm(0, -limit, limit)
@@ -453,7 +461,7 @@ def _line(run: str, place: int) -> dict[str, Any]:
         return {"color": "black", "linewidth": 1.6, "linestyle": ":"}
     return {
         "color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 4.5,
-        "linewidth": 1.6, "linestyle": "--" if place // 3 % 2 else "-",
+        "linewidth": 1.6, "linestyle": LINES[2 * (place // len(COLOURS) % 2) + place // 3 % 2],
     }  # fmt: skip
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
 
 from lab.command import find_replay, last_sentence, run_replay
 from lab.errors import ReplayError, UsageError
+from lab.frames import ordered_capacities
 
 #: Which hit ratio: that of requests or that of bytes.
 Measure = Literal["object", "byte"]
@@ -39,6 +40,8 @@ class Sides:
     b: Sequence[str]
     #: The results folders that hold the cells.
     folders: Collection[str]
+    #: The trace that the pair counts as in means over traces.
+    counts_as: str
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,24 @@ class Pairing:
         if not sides:
             wanted = " and ".join(f"the {name} '{value}'" for name, value in fields.items())
             raise UsageError(f"no pair has {wanted}.")
+        return Pairing(sides)
+
+    def counted_as(self, traces: Mapping[str, str]) -> Pairing:
+        """Returns the pairs, those of each trace in ``traces`` counted as the trace that it names.
+
+        Pairs that count as one trace have one mean, that over all of them, with an interval that adds their
+        differences by unit. Raises ``UsageError`` if two traces that count as one have a different number of pairs: the mean would
+        not be that of both.
+        """
+        sides = [replace(each, counts_as=traces.get(each.trace, each.counts_as)) for each in self.sides]
+        numbers: dict[str, dict[str, int]] = {}
+        for each in sides:
+            of_trace = numbers.setdefault(each.counts_as, {})
+            of_trace[each.trace] = of_trace.get(each.trace, 0) + 1
+        for name, of_trace in numbers.items():
+            if len(set(of_trace.values())) > 1:
+                counted = ", ".join(f"{trace} has {number}" for trace, number in of_trace.items())
+                raise UsageError(f"the pairs that count as '{name}' are not of equal number: {counted}.")
         return Pairing(sides)
 
 
@@ -96,6 +117,8 @@ class Comparison:
     these: Interval
     #: The mean over traces with the interval for traces of which these are a sample; unbounded for one trace.
     sample: Interval
+    #: The number of traces in the mean.
+    count: int
 
     def of(self, **fields: str) -> list[Pair]:
         """Returns the pairs of a trace, a mode, a capacity, or several of these."""
@@ -179,6 +202,7 @@ def all_differences(arms: Sequence[Arms], *, confidence: float = 0.95) -> list[p
     for rows in settings:
         cells = next(answers)["cells"] if rows else []
         made = pd.DataFrame([{**setting, **_row(cell)} for (setting, _), cell in zip(rows, cells, strict=True)], columns=columns)
+        made["capacity"] = ordered_capacities(made["capacity"])
         order = ["trace", "mode", "capacity_size", "run"]
         frames.append(made.sort_values(order, kind="stable", ignore_index=True))
     return frames
@@ -194,7 +218,7 @@ def _settings(arms: Arms) -> list[tuple[dict[str, Any], Sides]]:
     if arms.measure not in ("object", "byte"):
         raise UsageError(f"the measure is '{arms.measure}'; 'object' or 'byte' is expected.")
     rows = []
-    for key, group in arms.results.groupby(list(SETTING), dropna=False, sort=False):
+    for key, group in arms.results.groupby(list(SETTING), dropna=False, sort=False, observed=True):
         runs = {str(label): cells for label, cells in group.groupby("run", sort=False)}
         for label in wanted if arms.baseline in runs else ():
             if label in runs:
@@ -216,14 +240,15 @@ def _row(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 def _by_setting(cells: pd.DataFrame, columns: list[str]) -> dict[Hashable, pd.DataFrame]:
     # As text, because a missing value is not equal to itself.
-    groups = cells.groupby(columns, dropna=False, sort=False)
+    groups = cells.groupby(columns, dropna=False, sort=False, observed=True)
     return {tuple(str(part) for part in key): group for key, group in groups}
 
 
 def _sides(a: pd.DataFrame, b: pd.DataFrame) -> Sides:
     names = [str(a[column].iloc[0]) for column in ("trace", "mode", "capacity")]
     folders = dict.fromkeys(str(folder) for folder in [*a["folder"], *b["folder"]])
-    return Sides(names[0], names[1], names[2], [str(n) for n in a["hash"]], [str(n) for n in b["hash"]], folders)
+    hashes = [[str(name) for name in side["hash"]] for side in (a, b)]
+    return Sides(names[0], names[1], names[2], hashes[0], hashes[1], folders, counts_as=names[0])
 
 
 def _answers(asked: Sequence[tuple[Sequence[Sides], Measure, float]]) -> list[Mapping[str, Any]]:
@@ -234,7 +259,7 @@ def _answers(asked: Sequence[tuple[Sequence[Sides], Measure, float]]) -> list[Ma
         "schema": _REQUEST,
         "folders": list(dict.fromkeys(folder for sides, _, _ in asked for each in sides for folder in each.folders)),
         "comparisons": [
-            {"measure": measure, "confidence": confidence, "pairs": [{"a": each.a, "b": each.b} for each in sides]}
+            {"measure": measure, "confidence": confidence, "pairs": [_named(each) for each in sides]}
             for sides, measure, confidence in asked
         ],
     }
@@ -248,6 +273,12 @@ def _answers(asked: Sequence[tuple[Sequence[Sides], Measure, float]]) -> list[Ma
     return comparisons
 
 
+def _named(each: Sides) -> Mapping[str, Any]:
+    """Returns a pair of the request; only one that counts as another trace names it."""
+    pair: dict[str, Any] = {"a": each.a, "b": each.b}
+    return pair if each.counts_as == each.trace else {**pair, "trace": each.counts_as}
+
+
 def _comparison(sides: Sequence[Sides], answer: Mapping[str, Any]) -> Comparison:
     pairs = [
         Pair(
@@ -257,10 +288,12 @@ def _comparison(sides: Sequence[Sides], answer: Mapping[str, Any]) -> Comparison
         for each, cell in zip(sides, answer["cells"], strict=True)
     ]  # fmt: skip
     pooled = answer["pooled"]
+    if pooled["traces"] > len({each.counts_as for each in sides}):
+        raise ReplayError("`replay compare` counts two forms of a trace as two traces: build the command again.")
     sample = _interval(pooled, "interval_over_traces")
     if pooled["traces"] == 1:
         sample = Interval(sample.difference, -math.inf, math.inf)
-    return Comparison(pairs, _interval(pooled, "interval_of_these_traces"), sample)
+    return Comparison(pairs, _interval(pooled, "interval_of_these_traces"), sample, pooled["traces"])
 
 
 def _interval(document: Mapping[str, Any], name: str = "interval") -> Interval:

@@ -13,6 +13,8 @@ from lab.cells import Cell, Folders, canonical_json, read_cells
 _TEXT = "string"
 _INTEGER = "Int64"
 _REAL = "float64"
+#: Text in the order of the numbers that it begins with.
+_ORDERED = "category"
 
 #: The columns that every frame of ``load`` has, in order, with their types. Columns ``p_NAME`` follow, one for each
 #: parameter of a policy, as text.
@@ -25,7 +27,7 @@ COLUMNS: Mapping[str, str] = {
     "parameters": _TEXT,
     "mode": _TEXT,
     "models": _TEXT,
-    "capacity": _TEXT,
+    "capacity": _ORDERED,
     "capacity_size": _INTEGER,
     "memory_capacity_size": _INTEGER,
     "size_unit": _TEXT,
@@ -93,7 +95,7 @@ UNIT_COLUMNS: Mapping[str, str] = {
     "trace": _TEXT,
     "label": _TEXT,
     "mode": _TEXT,
-    "capacity": _TEXT,
+    "capacity": _ORDERED,
     "labels": _TEXT,
     "seed": _INTEGER,
     "kind": _TEXT,
@@ -105,6 +107,8 @@ UNIT_COLUMNS: Mapping[str, str] = {
 }
 
 _PERMUTATION = re.compile(r"(.*?) #(\d+)")
+_CAPACITY = re.compile(r"(?P<number>\d+(?:\.\d*)?(?:e\d+)?) ?(?P<unit>%|[kmgtp]?i?b?)", re.IGNORECASE)
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 def load(folders: Folders) -> pd.DataFrame:
@@ -171,7 +175,28 @@ def unit_frame(cells: Iterable[Cell]) -> pd.DataFrame:
     return pd.DataFrame({name: _column(columns[name], kind) for name, kind in UNIT_COLUMNS.items()})
 
 
+def capacity_key(text: str) -> tuple[int, float, str]:
+    """Returns a key by which capacities are sorted: shares, then sizes (``1MB`` before ``10MB``), then other text."""
+    match = _CAPACITY.fullmatch(text.strip())
+    if match is None:
+        return 2, 0.0, text
+    number, unit = float(match["number"]), match["unit"].lower()
+    if unit == "%":
+        return 0, number, text
+    base = 1024 if "i" in unit else 1000
+    return 1, number * base ** _POWERS.get(unit[:1], 0), text
+
+
+def ordered_capacities(values: Iterable[Any]) -> "pd.Series[Any]":
+    """Returns capacities as an ordered categorical column: ``0.5%`` before ``5%`` before ``10%``, also in pivots."""
+    texts = [None if pd.isna(value) else str(value) for value in values]
+    kinds = sorted({text for text in texts if text is not None}, key=capacity_key)
+    return pd.Series(pd.Categorical(texts, categories=kinds, ordered=True))
+
+
 def _column(values: list[Any], kind: str) -> "pd.Series[Any]":
+    if kind == _ORDERED:
+        return ordered_capacities(values)
     if kind == _REAL:
         return pd.Series([float("nan") if value is None else float(value) for value in values], dtype=_REAL)
     return pd.Series([pd.NA if value is None else value for value in values], dtype=kind)
@@ -206,6 +231,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "prefetch_parameters": canonical_json(prefetch.get("parameters", {})) if prefetch else None,
         "prefetch_budget": prefetch.get("budget"),
         "prefetch_latency_us": prefetch.get("latency_us"),
+        "time_resolution_us": trace.get("time_resolution_us"),
         "warmup": identity.get("warmup"),
         "users_part": identity.get("users"),
         "result_version": identity.get("result_version"),

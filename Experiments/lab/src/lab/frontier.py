@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from lab.evidence import visits
+from lab.evidence.formats import newest, server
 from lab.frames import load
 from lab.overview import STYLE
 
@@ -40,7 +41,7 @@ def points(results: Path) -> dict[str, list[Point]]:
 
     Raises ``ResultsError`` if it has none.
     """
-    cells = load(results / "visits")
+    cells = server(newest(load(results / "visits")))
     cells = cells[(cells["mode"] == "per_user") & (cells["capacity"] == "60") & (cells["label_control"] == "given")]
     cells = cells[(cells["seed"] == 1) & ~cells["trace"].str.endswith(visits.SHUFFLED)]
     found: dict[str, list[Point]] = {}
@@ -70,7 +71,7 @@ def frontier(results: Path) -> str:
         _panel(_LEFT + number % _COLUMNS * (_WIDTH + _GAP), _TOP + number // _COLUMNS * (_HEIGHT + _GAP), trace, of_trace)
         for number, (trace, of_trace) in enumerate(found.items())
     )
-    title = "Precision against coverage when a fetch takes 1 s"
+    title = "Precision against coverage when a fetch takes 1 s, server knowledge"
     note = (
         "blue: visit-planner, from price 0.003 (large dot) to 0.3; grey: planner (P) and visit-refill (R). "
         "Left of the dashed line hits are lost."

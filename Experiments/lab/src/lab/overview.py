@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.contrasting import over_traces
 from lab.evidence import visits
+from lab.evidence.formats import newest, server
 from lab.frames import load
 
 #: The policies of the picture: the common baselines, the learner and the optimum.
@@ -48,12 +50,12 @@ def overview(results: Path) -> str:
 
     Raises ``ResultsError`` if one of them has none.
     """
-    eviction, prefetching = _eviction(load(results / "policies")), _prefetching(load(results / "visits"))
+    eviction, prefetching = _eviction(newest(load(results / "policies"))), _prefetching(newest(load(results / "visits")))
     height = _TOP + _ROW * max(len(eviction), len(prefetching)) + 44
     body = _panel(
         0,
         "Misses relative to LRU, shared cache",
-        "dot: mean of all traces and capacities; bar: 10th to 90th percentile",
+        "dot: mean over traces; bar: 10th to 90th percentile of traces",
         eviction,
         (-60, 20),
         20,
@@ -61,7 +63,7 @@ def overview(results: Path) -> str:
         "range",
     ) + _panel(
         _LEFT + _PANEL + _GAP,
-        "Hit ratio of per-user caches with prefetching",
+        "Hit ratio of per-user caches with prefetching, server knowledge",
         f"60 objects; grey: without; blue: with visit-planner, if a fetch takes {LATENCY / 1e6:g} s",
         prefetching,
         (0, 60),
@@ -79,13 +81,12 @@ def overview(results: Path) -> str:
 
 def _eviction(results: pd.DataFrame) -> list[_Row]:
     cells = results[results["label"].isin(POLICIES)]
-    misses = 1 - cells.pivot_table(index=["trace", "capacity"], columns="label", values="object_hit_ratio", sort=False)
+    misses = 1 - cells.pivot_table(index=["trace", "capacity"], columns="label", values="object_hit_ratio", sort=False, observed=True)
     relative = 100 * (misses.div(misses["lru"], axis=0) - 1)
-    by_trace = relative.groupby("trace", sort=False).mean()
     rows = []
     for name in POLICIES[1:]:
-        low, high = by_trace[name].quantile(0.1), by_trace[name].quantile(0.9)
-        mean = relative[name].mean()
+        by_trace = over_traces(relative[name])
+        low, high, mean = by_trace.quantile(0.1), by_trace.quantile(0.9), by_trace.mean()
         text = f"{mean:+.1f}".replace("-", "−")
         shown = "belady (offline)" if name == "belady" else name
         rows.append(_Row(shown, float(low), float(high), [(float(mean), "ours" if name == "learned" else "other")], text))
@@ -93,12 +94,15 @@ def _eviction(results: pd.DataFrame) -> list[_Row]:
 
 
 def _prefetching(results: pd.DataFrame) -> list[_Row]:
-    cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60") & ~results["trace"].str.endswith("_shuffled")]
+    cells = server(results)
+    cells = cells[(cells["mode"] == "per_user") & (cells["capacity"] == "60") & ~cells["trace"].str.endswith(visits.SHUFFLED)]
     cells = cells[cells["label_control"] == "given"]
     rows = []
     for trace, own in cells.groupby("trace", sort=False):
         without = 100 * own[own["prefetch"].isna()]["object_hit_ratio"].mean()
         planner = visits.arm(own, "visit-planner", LATENCY)
+        if planner.empty:
+            continue
         with_planner = 100 * planner["object_hit_ratio"].mean()
         text = f"{without:.1f} → {with_planner:.1f}"
         low, high = min(without, with_planner), max(without, with_planner)

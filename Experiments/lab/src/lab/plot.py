@@ -17,9 +17,12 @@ from matplotlib.figure import Figure
 from lab.comparison import SETTING, Measure
 from lab.errors import UsageError
 
-#: Colours that people with colour-vision deficiency can tell apart (Okabe and Ito 2008), without yellow.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Colours that people with colour-vision deficiency can tell apart: those of Okabe and Ito (2008) without yellow, and
+#: violet.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7700DD")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: The line styles: the first eight lines have the first one, the next eight the second.
+LINES = ("-", "--", ":", "-.")
 
 #: Cells are in one panel if they agree in these columns.
 PANEL = tuple(name for name in SETTING if name not in ("capacity", "tiers"))
@@ -55,7 +58,7 @@ def difference(
     column = _column(measure)
     shown, chosen = _shown(results, labels)
     keys = [*PANEL, "capacity_size"]
-    reference = results[results["run"] == baseline].groupby(keys, dropna=False)[column].mean()
+    reference = results[results["run"] == baseline].groupby(keys, dropna=False, observed=True)[column].mean()
     if reference.empty:
         raise UsageError(f"no cell has the run '{baseline}'; runs in these results: {', '.join(chosen)}.")
     joined = shown.merge(reference.rename("reference").reset_index(), on=keys, how="inner")
@@ -175,8 +178,11 @@ def _line(axes: Axes, cells: pd.DataFrame, column: str, label: str, place: int) 
     grouped = cells.assign(capacity_size=cells["capacity_size"].astype("int64")).groupby("capacity_size")[column]
     spread = grouped.agg(["mean", "min", "max"]).sort_index()
     x = spread.index.to_numpy(dtype=np.float64)
-    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[(place // len(COLOURS) + place) % len(MARKERS)]
-    axes.plot(x, spread["mean"].to_numpy(), color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
+    again, colour = place // len(COLOURS), COLOURS[place % len(COLOURS)]
+    axes.plot(
+        x, spread["mean"].to_numpy(), color=colour, marker=MARKERS[(again + place) % len(MARKERS)], markersize=4,
+        linestyle=LINES[again % len(LINES)], linewidth=1.4, label=label,
+    )  # fmt: skip
     axes.fill_between(x, spread["min"].to_numpy(), spread["max"].to_numpy(), color=colour, alpha=0.18, linewidth=0)
 
 

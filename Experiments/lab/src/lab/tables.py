@@ -23,7 +23,7 @@ def export(folders: Folders, path: str | os.PathLike[str]) -> int:
     kind = target.suffix.lower()
     if kind not in (".csv", ".parquet"):
         raise UsageError(f"{target}: the name must end with .csv or .parquet, which decides the format.")
-    frame = load(folders)
+    frame = load(folders).astype({"capacity": "string"})
     if kind == ".csv":
         write_beside(target, lambda part: frame.to_csv(part, index=False, lineterminator="\n"))
     else:

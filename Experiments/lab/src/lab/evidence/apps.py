@@ -2,55 +2,104 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
+
+import pandas as pd
 
 from lab.evidence.formats import stored
 from lab.tables import markdown
+
+#: The policies that serve both tiers.
+POLICIES = ("lru", "s3-fifo", "gdsf", "learned")
+
+
+def with_lifetimes(cells: pd.DataFrame, lifetimes: bool) -> pd.DataFrame:
+    """Returns the cells of two tiers whose entries expire, or those whose entries do not."""
+    has = cells["tiers"].map(lambda text: any(name.endswith("_lifetime_us") for name in json.loads(text)))
+    return cells[has.astype("bool") == lifetimes]
+
+
+def hit_ratios(folder: Path, *, lifetimes: bool) -> pd.DataFrame:
+    """The mean hit ratio in % of two tiers, a row for each trace and a column for each policy.
+
+    Kingfisher's policies have lifetimes of their own, and no others.
+    """
+    cells = with_lifetimes(stored(folder), lifetimes)
+    if cells.empty:
+        return pd.DataFrame(index=sorted(set(stored(folder)["trace"])))
+    return 100 * cells.groupby(["trace", "label"])["object_hit_ratio"].mean().unstack("label")
+
+
+def expired(folder: Path) -> dict[str, float]:
+    """The requests of each trace for entries that had expired under Kingfisher's policies, in % of all."""
+    cells = stored(folder)
+    counts = cells[cells["label"] == "kingfisher"].groupby("trace")[["stale", "requests"]].sum()
+    return {str(trace): 100 * float(stale) / float(all) for trace, stale, all in counts.itertuples()}
 
 
 def apps(folder: Path) -> str:
     """Hit ratio, byte hit ratio and mean latency of an app's two tiers."""
     results = stored(folder)
     rows = []
-    results = results.sort_values(["trace", "object_hit_ratio"], ascending=[True, False], kind="stable")
-    for (trace, label), cells in results.groupby(["trace", "label"], sort=False):
-        has_sizes = str(cells.iloc[0]["size_unit"]) == "bytes"
-        rows.append(
-            [
-                str(trace),
-                str(label),
-                f"{100 * cells['memory_hits'].sum() / cells['requests'].sum():.1f}",
-                f"{100 * cells['object_hit_ratio'].mean():.1f}",
-                f"{100 * cells['byte_hit_ratio'].mean():.1f}" if has_sizes else "–",
-                f"{cells['latency_mean_ms'].mean():.1f}",
-            ]
-        )
-    return markdown(["trace", "policy", "from memory, %", "hit ratio, %", "byte hit ratio, %", "mean latency, ms"], rows)
-
-
-def tiers(folder: Path) -> str:
-    """The hit ratio of an app's two tiers by policy, and the mean latency of the first and the last policy."""
-    results = stored(folder)
-    names = ["kingfisher", "lru", "s3-fifo", "gdsf", "learned"]
-    rows = []
-    for trace, cells in results.groupby("trace", sort=True):
-        means = cells.groupby("label")[["object_hit_ratio", "latency_mean_ms"]].mean()
-        ratios = [f"{100 * float(means['object_hit_ratio'][name]):.1f}" for name in names]
-        latencies = [f"{float(means['latency_mean_ms'][name]):.1f}" for name in (names[0], names[-1])]
-        rows.append([str(trace), *ratios, *latencies])
-    header = ["hit ratio, %", *names, f"latency of {names[0]}, ms", f"of {names[-1]}, ms"]
+    for lifetimes in (True, False):
+        results_of = with_lifetimes(results, lifetimes)
+        for (trace, label), cells in results_of.groupby(["trace", "label"], sort=False):
+            has_sizes = str(cells.iloc[0]["size_unit"]) == "bytes"
+            own = lifetimes or label == "kingfisher"
+            rows.append(
+                [
+                    str(trace),
+                    str(label),
+                    "Kingfisher's" if own else "none",
+                    f"{100 * cells['memory_hits'].sum() / cells['requests'].sum():.1f}",
+                    f"{100 * cells['object_hit_ratio'].mean():.1f}",
+                    f"{100 * cells['byte_hit_ratio'].mean():.1f}" if has_sizes else "–",
+                    f"{cells['latency_mean_ms'].mean():.1f}",
+                ]
+            )
+    rows.sort(key=lambda row: (row[0], row[2], -float(row[4])))
+    header = ["trace", "policy", "lifetimes", "from memory, %", "hit ratio, %", "byte hit ratio, %", "mean latency, ms"]
     return markdown(header, rows)
 
 
+def tiers(folder: Path) -> str:
+    """The hit ratio of an app's two tiers by policy: with Kingfisher's lifetimes for all policies, and without."""
+    results = stored(folder)
+    kingfisher = results[results["label"] == "kingfisher"]
+    rows = []
+    for trace, cells in results.groupby("trace", sort=True):
+        theirs = kingfisher[kingfisher["trace"] == trace]
+        base = 100 * float(theirs["object_hit_ratio"].mean())
+        for words, has in (("the same", True), ("none", False)):
+            means = with_lifetimes(cells, has).groupby("label")[["object_hit_ratio", "latency_mean_ms"]].mean()
+            if not has or not means.empty:
+                ratios = {name: 100 * float(means["object_hit_ratio"].get(name, math.nan)) for name in POLICIES}
+                row = [str(trace), words, f"{base:.1f}", *(_or_dash(ratio, "{:.1f}") for ratio in ratios.values())]
+                row += [_or_dash(ratios[name] - base, "{:+.2f}") for name in ("lru", "learned")]
+                latency = float(means["latency_mean_ms"].get("learned", math.nan))
+                rows.append([*row, f"{float(theirs['latency_mean_ms'].mean()):.1f}", _or_dash(latency, "{:.1f}")])
+    header = ["hit ratio, %", "lifetimes", "kingfisher", *POLICIES, "lru − kingfisher, points", "learned − kingfisher, points"]
+    return markdown([*header, "latency of kingfisher, ms", "of learned, ms"], rows)
+
+
+def _or_dash(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else form.format(value).replace("-", "−")
+
+
 def smoke(folder: Path) -> str:
-    """What the smoke test prints: hit ratios of two policies on the bundled traces."""
+    """What the smoke test prints: hit ratios of three rows on the bundled traces."""
     results = stored(folder)
     rows = []
     for trace in ("shop", "feed"):
-        for label in ("kingfisher", "learned"):
-            cells = results[(results["trace"] == trace) & (results["label"] == label)]
+        of_trace = results[results["trace"] == trace]
+        for label, has, words in (("kingfisher", False, ""), ("learned", True, ", the same lifetimes"), ("learned", False, ", no lifetimes")):
+            cells = with_lifetimes(of_trace[of_trace["label"] == label], has)
+            if cells.empty:
+                continue
             ratio = 100 * cells["object_hit_ratio"].mean()
-            rows.append([f"{trace}, {label}", f"{ratio:.2f} %", f"{cells['latency_mean_ms'].mean():.1f} ms"])
+            rows.append([f"{trace}, {label}{words}", f"{ratio:.2f} %", f"{cells['latency_mean_ms'].mean():.1f} ms"])
     return markdown(["run", "hit ratio", "mean latency"], rows)
 
 
@@ -77,7 +126,7 @@ def bytes_over_traces(folder: Path) -> str:
     """The mean hit ratio and byte hit ratio of each policy over the traces, and on how many it saves the most bytes."""
     results = stored(folder)
     results = results[results["tiers"].isna()]
-    means = results.groupby(["trace", "capacity", "label"], sort=False)[["object_hit_ratio", "byte_hit_ratio"]].mean()
+    means = results.groupby(["trace", "capacity", "label"], sort=False, observed=True)[["object_hit_ratio", "byte_hit_ratio"]].mean()
     byte = means["byte_hit_ratio"].unstack("label", sort=False)
     online = byte.drop(columns="belady")
     rows = []

@@ -8,10 +8,13 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Pairing, compare, pairing
-from lab.contrasts import against_others, excess
-from lab.evidence import peers, visits
-from lab.evidence.formats import PREFETCHING, points, signed, stored
-from lab.evidence.labels import CONTROLS, pairs_of_labels
+from lab.contrasting import against_others, excess, over_traces
+from lab.evidence import apps, peers, visits
+from lab.evidence.formats import (
+    PREFETCHING, device, fetched, pairs_once, points, precision, server, signed, stored,
+)  # fmt: skip
+from lab.evidence.labels import CONTROLS, device_gains, pairs_of_labels
+from lab.evidence.prefetch import SECOND
 from lab.tables import markdown
 
 #: The baselines that every comparison leads with.
@@ -20,12 +23,12 @@ BASELINES = ("lru", "s3-fifo", "w-tinylfu", "gdsf")
 
 def claims(folder: Path) -> str:
     """The claims with the command that checks each, and the figure to expect."""
-    apps = stored(folder.parent / "kingfisher")
-    shop = apps[apps["trace"] == "shop"].groupby("label")["object_hit_ratio"].mean() * 100
-    over = {str(name): own["excess"] for name, own in excess(stored(folder)).groupby("run")}
+    shop, equal = (apps.hit_ratios(folder.parent / "kingfisher", lifetimes=has) for has in (False, True))
+    over = {str(name): own.set_index("trace")["excess"] for name, own in excess(stored(folder)).groupby("run")}
     best = int((over["learned"] <= 1e-9).sum())
-    second = min((name for name in over if name != "learned"), key=lambda name: float(over[name].mean()))
-    prefetching = stored(folder.parent / "prefetch")
+    means = {name: float(over_traces(own).mean()) for name, own in over.items()}
+    second = min((name for name in means if name != "learned"), key=lambda name: means[name])
+    prefetching = server(stored(folder.parent / "prefetch"))
 
     def hit_ratio(trace: str, latency: int | None) -> str:
         cells = prefetching[(prefetching["trace"] == trace) & (prefetching["mode"] == "per_user")]
@@ -34,9 +37,10 @@ def claims(folder: Path) -> str:
             if latency is None
             else cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == latency)]
         )
-        return f"{100 * chosen['object_hit_ratio'].mean():.1f}"
+        return "–" if chosen.empty else f"{100 * chosen['object_hit_ratio'].mean():.1f}"
 
     frozen = stored(folder.parent / "confirmatory")
+    version = int(frozen["result_version"].max())
     frozen = frozen[(frozen["mode"] == "shared") & (frozen["warmup"] == 0)]
     sides = [frozen[frozen["label"] == name] for name in ("learned", "s3-fifo")]
     labels, _ = pairs_of_labels(folder.parent / "hypothesis")
@@ -46,9 +50,10 @@ def claims(folder: Path) -> str:
     (between,) = visits.gained(folder.parent / "visits").of(trace=shopping)
     rows = [
         [
-            "An app's two tiers have the higher hit ratio under `learned` than under Kingfisher's policies (`shop`, bundled)",
-            "`replay sweep Experiments/suites/kingfisher.yml --trace shop`, then `replay results results/kingfisher`", "10 s",
-            f"{shop['learned']:.1f} and {shop['kingfisher']:.1f} %", "0",
+            "An app's two tiers have the higher hit ratio under `learned` than under Kingfisher's policies (`shop`, bundled); "
+            "the first figure has the same lifetimes, the second none",
+            "`replay sweep Experiments/suites/kingfisher.yml --trace shop`, then `replay results results/kingfisher`", "20 s",
+            f"{_percent(equal, 'learned')}, {_percent(shop, 'learned')} and {_percent(shop, 'kingfisher')}", "0",
         ],
         [
             f"`learned` has the lowest miss ratio of {len(over)} online policies, ties included, in most cells of a shared cache",
@@ -56,27 +61,29 @@ def claims(folder: Path) -> str:
         ],
         [
             f"Its mean excess over the best policy of each cell is the smallest; the next is that of {second}",
-            "the same", "", f"{signed(over['learned'].mean())} and {signed(over[second].mean())} %", "0",
+            "the same", "", f"{signed(means['learned'])} and {signed(means[second])} %", "0",
         ],
         [
-            "Categories help in per-user caches of a grocer's customers (60 objects, over permuted labels)",
+            "Categories help in per-user caches of a grocer's customers (60 objects, over permuted labels, server knowledge)",
             "`replay sweep Experiments/suites/hypothesis.yml`, then `replay compare labels=given "
             f"'labels={CONTROLS[0]}' --results results/hypothesis --where trace=completejourney`", "3 min", f"{points(grocery.interval)} points", "the interval",
         ],
         [
-            "Prefetching helps readers of news, and not customers of a wholesale shop, when a fetch takes 0.5 s",
+            "Prefetching within visits helps readers of news, and not customers of a wholesale shop, when a fetch takes 1 s "
+            "(server knowledge)",
             "`replay sweep Experiments/suites/prefetch.yml`, then `replay results results/prefetch`", "2 min",
-            f"news {hit_ratio(news, None)} → {hit_ratio(news, 500_000)} %, "
-            f"shop {hit_ratio(shopping, None)} → {hit_ratio(shopping, 500_000)} %", "0",
+            f"news {hit_ratio(news, None)} → {hit_ratio(news, SECOND)} %, "
+            f"shop {hit_ratio(shopping, None)} → {hit_ratio(shopping, SECOND)} %", "0",
         ],
         [
-            "Prefetching between visits has the higher hit ratio in a wholesale shop when a fetch takes 1 s (60 objects)",
+            "Prefetching between visits has the higher hit ratio in a wholesale shop when a fetch takes 1 s (60 objects, "
+            "server knowledge)",
             "`replay sweep Experiments/suites/visits.yml`, then `replay results results/visits`", "15 min",
             f"{100 * between.b:.2f} → {100 * between.a:.2f} %", "0",
         ],
         [
             "`learned` has the higher hit ratio than s3-fifo on four traces that nothing was chosen by "
-            "([rules and results](confirmatory.md), result version 2)",
+            f"([rules and results](confirmatory.md), result version {version})",
             "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory`", "10 min",
             f"{points(unseen.these)} points", "that version only",
         ],
@@ -84,90 +91,145 @@ def claims(folder: Path) -> str:
     return markdown(["claim", "command", "time", "expected", "tolerance"], rows)
 
 
+def _percent(ratios: pd.DataFrame, name: str) -> str:
+    ratio = ratios.get(name, pd.Series(dtype="float64")).get("shop", float("nan"))
+    return "–" if pd.isna(ratio) else f"{ratio:.1f} %"
+
+
+#: The traces of README's rows on prefetching, and what they are.
+USERS = {
+    "globo_news": "readers of news",
+    "onlineretail": "orders of a wholesale shop",
+    "completejourney": "a grocer's customers",
+    "lastfm_albumart": "listeners to albums",
+    "taobao_users": "views in a shop",
+}
+
+
 def readme(folder: Path) -> str:
     """The claims of the README, each with its figure and where it is shown."""
-    results = once(stored(folder))
-    learned = results[results["label"] == "learned"]
+    rows = [*_prefetching(folder.parent / "visits"), *_eviction(folder), *_tiers(folder.parent / "kingfisher")]
     labels, _ = pairs_of_labels(folder.parent / "hypothesis")
-    permuted, *found = compare([labels, *(pairing(learned, results[results["label"] == name]) for name in BASELINES)])
-    means = {name: points(one.these) for name, one in zip(BASELINES, found)}
-    over = against_others(stored(folder), "learned")["excess"]
-    others = excess(stored(folder))["run"].nunique() - 1
-    apps = stored(folder.parent / "kingfisher")
-    tiers = apps[apps["trace"] != "shop"].groupby(["trace", "label"])["object_hit_ratio"].mean().unstack() * 100
-    gained = tiers["learned"] - tiers["kingfisher"]
+    (permuted,) = compare([labels])
     significant = {pair.trace for pair in permuted.pairs if pair.adjusted < 0.05 and pair.difference > 0}
     traces = {name.removesuffix("_objects") for name in permuted.traces}
     (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
-    prefetching = {pair.trace: pair for pair in visits.gained(folder.parent / "visits").pairs}
-
+    own = device_gains(folder.parent / "hypothesis")
     found_equal = re.findall(r"(\d+) of (\d+)", peers.exact(folder.parent / "peers"))
     equal, counted = ([int(pair[place]) for pair in found_equal] for place in (0, 1))
-
-    def change(trace: str) -> str:
-        return f"{100 * prefetching[trace].b:.1f} → {100 * prefetching[trace].a:.1f} %"
-
-    rows = [
+    rows += [
         [
-            "Prefetching at most two objects a request, when a fetch takes 1 s, in caches of 60 objects a user",
-            f"news {change('globo_news')}, orders of a wholesale shop {change('onlineretail')}, a grocer's customers "
-            f"{change('completejourney')}, albums {change('lastfm_albumart')}, views in a shop {change('taobao_users')}",
-            "[results, with controls](Experiments/results.md#prefetching-between-visits)",
-        ],
-        [
-            "`learned` has the higher hit ratio than the common baselines in a shared cache, in points",
-            ", ".join(f"{name} {means[name]}" for name in BASELINES),
-            "[results](Experiments/results.md#eviction-in-a-shared-cache)",
-        ],
-        [
-            f"Its misses beside those of the best of {others} other policies *in each cell*",
-            f"{signed(over.mean())} % on average, {signed(over.max())} % in the worst of {len(over)} cells",
-            "[results](Experiments/tables.md)",
-        ],
-        [
-            "In an app's two tiers it has the higher hit ratio than Kingfisher's policies",
-            f"by {gained.min():.0f} to {gained.max():.0f} points",
-            "[results](Experiments/results.md#an-apps-two-tiers)",
-        ],
-        [
-            "Categories help it in per-user caches of a grocer's customers, over permuted labels",
-            f"{points(grocery.interval)} points; significant on {len(significant)} of {len(traces)} traces",
+            "Categories help `learned` in per-user caches of a grocer's customers (60 objects), over permuted labels, in points",
+            f"{points(grocery.interval)}; significant on {len(significant)} of {len(traces)} traces",
+            points(own["completejourney"].interval) if "completejourney" in own else "–",
             "[results](Experiments/results.md#do-categories-help)",
         ],
         [
             f"{len(found_equal)} policies have the misses of libCacheSim's release, cell by cell",
-            f"{sum(equal)} of {sum(counted)} cells",
+            f"{sum(equal)} of {sum(counted)} cells", "no users",
             "[peers](Experiments/peers.md)",
         ],
-    ]
-    return markdown(["claim", "figure", "where"], rows).replace(" --: |", " --- |")
+    ]  # fmt: skip
+    header = ["claim", "figure; of per-user caches with server knowledge", "with device knowledge", "where"]
+    return markdown(header, rows).replace(" --: |", " --- |")
 
 
-def once(results: pd.DataFrame) -> pd.DataFrame:
-    """Returns the cells without those that repeat a trace with every size 1: a trace with sizes counts once."""
-    names = set(results["trace"])
-    return results[[not (name.endswith("_objects") and name[:-8] in names) for name in results["trace"].astype(str)]]
+def _prefetching(folder: Path) -> list[list[str]]:
+    """A row for each trace: what prefetching gains, what it fetches, and what is left with device knowledge."""
+    everyone, alone = visits.of_server(folder), visits.of_device(folder)
+    rows: list[list[str]] = []
+    for trace, users in USERS.items():
+        figures = []
+        for cells in (everyone, alone):
+            own = cells[cells["trace"] == trace]
+            plain, ours = visits.arm(own, None), visits.arm(own, "visit-planner")
+            if plain.empty or ours.empty:
+                figures.append("–")
+                continue
+            ratios = [f"{100 * float(arm['object_hit_ratio'].mean()):.1f}" for arm in (plain, ours)]
+            used = "nothing prefetched" if precision(ours) == "–" else f"{precision(ours)} % of the prefetched used"
+            figures.append(f"{' → '.join(ratios)} %; fetched {fetched(plain):.2f} → {fetched(ours):.2f} a request, {used}")
+        claim = f"the same, {users}"
+        if not rows:
+            claim = f"Prefetching when a fetch takes 1 s, in caches of 60 objects a user, {users}: hit ratio and price"
+        rows.append([claim, *figures, "[results, with controls](Experiments/results.md#prefetching-between-visits)"])
+    return rows
+
+
+def _eviction(folder: Path) -> list[list[str]]:
+    """The rows on one shared cache; a trace with sizes and with uniform sizes counts once."""
+    results = stored(folder)
+    learned = results[results["label"] == "learned"]
+    found = compare(pairs_once(pairing(learned, results[results["label"] == name])) for name in BASELINES)
+    over = against_others(results, "learned").set_index("trace")["excess"]
+    others = excess(results)["run"].nunique() - 1
+    return [
+        [
+            f"`learned` has the higher hit ratio than the common baselines in a shared cache, in points: the mean over "
+            f"{found[0].count} traces. A trace with sizes and with uniform sizes counts once: the mean of both",
+            ", ".join(f"{name} {points(one.these)}" for name, one in zip(BASELINES, found)), "no users",
+            "[results](Experiments/results.md#eviction-in-a-shared-cache)",
+        ],
+        [
+            f"Its misses beside those of the best of {others} other policies *in each cell*. The worst are of "
+            f"{worst_traces(over)}, a block trace with a loop, and are no bound: a loop trace that nothing was tuned on had +7.3 %",
+            f"{signed(float(over_traces(over).mean()))} % on average, {signed(over.max())} % in the worst of {len(over)} cells",
+            "no users", "[results](Experiments/tables.md)",
+        ],
+    ]  # fmt: skip
+
+
+def worst_traces(over: "pd.Series[float]", number: int = 3) -> str:
+    """The traces of the cells with the largest excess."""
+    worst = over.sort_values(ascending=False, kind="stable").index[:number]
+    return " and ".join(dict.fromkeys(str(name).removesuffix("_objects") for name in worst))
+
+
+def _tiers(folder: Path) -> list[list[str]]:
+    """The row on an app's two tiers: with Kingfisher's lifetimes for all policies, and without lifetimes."""
+    equal, without = (apps.hit_ratios(folder, lifetimes=has).drop(index=["shop", "feed"], errors="ignore") for has in (True, False))
+
+    def over(ratios: pd.DataFrame, name: str) -> str:
+        if name not in ratios or ratios[name].isna().any():
+            return "–"
+        gains = ratios[name] - without["kingfisher"]
+        return f"{name} {signed(gains.min(), 2)} to {signed(gains.max(), 2)}"
+
+    leads = (without["learned"] - without["kingfisher"]).sort_values()
+    widest, lead = str(leads.index[-1]), float(leads.iloc[-1])
+    expired = apps.expired(folder)[widest]
+    return [
+        [
+            "In an app's two tiers, the hit ratio over that of Kingfisher's policies, in points: with the same lifetimes of "
+            "entries (300 s in memory, 7 days on disk), what is left is eviction",
+            f"{over(equal, 'learned')}, {over(equal, 'lru')}; with no lifetimes {over(without, 'learned')}, "
+            f"{over(without, 'lru')}. Of the {lead:.2f} points on {widest}, {expired:.2f} are expired entries",
+            "one user's tiers", "[results](Experiments/results.md#an-apps-two-tiers)",
+        ],
+    ]  # fmt: skip
 
 
 def intervals(folder: Path) -> str:
     """The mean differences over traces, with the interval for these traces and for a sample of traces."""
     asked: list[tuple[str, Pairing]] = []
-    results = once(stored(folder.parent / "policies"))
+    results = stored(folder.parent / "policies")
     learned = results[results["label"] == "learned"]
-    for rival in ("lru", "s3-fifo", "gdsf"):
-        asked.append((f"`learned` − `{rival}`, shared cache", pairing(learned, results[results["label"] == rival])))
+    for rival in BASELINES:
+        asked.append((f"`learned` − `{rival}`, shared cache", pairs_once(pairing(learned, results[results["label"] == rival]))))
     tiers = stored(folder.parent / "kingfisher")
-    sides = [tiers[tiers["label"] == label] for label in ("learned", "kingfisher")]
-    asked.append(("`learned` − Kingfisher, two tiers", pairing(sides[0], sides[1], compared=["tiers"])))
-    prefetch = stored(folder.parent / "prefetch")
-    for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
-        cells = prefetch[prefetch["mode"] == mode]
-        planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == 500_000)]
-        found = pairing(planner, cells[cells["prefetch"].isna()], compared=PREFETCHING)
-        asked.append((f"prefetching at 0.5 s − none, {caches}", found))
+    kingfisher = tiers[tiers["label"] == "kingfisher"]
+    for words, has in (("the same lifetimes", True), ("no lifetimes", False)):
+        for name in ("learned", "lru"):
+            ours = apps.with_lifetimes(tiers[tiers["label"] == name], has)
+            if not ours.empty:
+                asked.append((f"`{name}` with {words} − Kingfisher, two tiers", pairing(ours, kingfisher, compared=["tiers"])))
+    asked += _prefetching_pairs(stored(folder.parent / "prefetch"))
     for found, words in zip(pairs_of_labels(folder.parent / "hypothesis"), ("permuted labels", "one category")):
-        for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+        for mode, caches in (("per_user", "per-user caches, server knowledge"), ("shared", "shared cache")):
             asked.append((f"labels − {words}, {caches}", found.of(mode=mode)))
+    if device_gains(folder.parent / "hypothesis"):
+        (found, *_) = pairs_of_labels(folder.parent / "hypothesis", device)
+        asked.append(("labels − permuted labels, per-user caches of 60, device knowledge", found))
     rows = []
     for (name, _), one in zip(asked, compare(pairs for _, pairs in asked)):
         won = [pair.difference > 1e-12 for pair in one.pairs]
@@ -175,9 +237,24 @@ def intervals(folder: Path) -> str:
         significant = [pair.adjusted < 0.05 for pair in one.pairs]
         counts = [f"{sum(side)} ({sum(map(min, side, significant))})" for side in (won, lost)]
         bounds = [f"{signed(100 * each.low, 2)} … {signed(100 * each.high, 2)}" for each in (one.these, one.sample)]
-        rows.append([name, str(len(one.traces)), signed(100 * one.these.difference, 2), *bounds, *counts])
+        rows.append([name, str(one.count), signed(100 * one.these.difference, 2), *bounds, *counts])
     header = [
         "difference", "traces", "mean, points", "interval for these traces", "interval for a sample of traces",
         "cells won (significantly)", "lost",
     ]  # fmt: skip
     return markdown(header, rows)
+
+
+def _prefetching_pairs(results: pd.DataFrame) -> list[tuple[str, Pairing]]:
+    """Prefetching at a second and none, by caches; with the web logs, which carry the mean, and without."""
+    asked = []
+    for mode, caches in (("per_user", "per-user caches"), ("shared", "shared cache")):
+        cells = results[results["mode"] == mode]
+        plain = cells[cells["prefetch"].isna()]
+        planner = cells[(cells["prefetch"] == "planner") & (cells["prefetch_latency_us"] == SECOND)]
+        for words, arm in (("server knowledge", server(planner)), ("device knowledge", device(planner))):
+            for which, chosen in (("", arm), (" without the web logs", arm[~arm["trace"].str.startswith("weblog_")])):
+                if not chosen.empty:
+                    name = f"prefetching at 1 s − none{which}, {caches}" + (f", {words}" if mode == "per_user" else "")
+                    asked.append((name, pairing(chosen, plain, compared=PREFETCHING)))
+    return asked

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from lab.contrasts import against_others, excess
+from lab.contrasting import against_others, excess, over_traces
 from lab.evidence.claims import BASELINES
 from lab.evidence.formats import CELL, capacities_in_order, listed, ratio, signed, stored
 from lab.tables import markdown
@@ -28,21 +29,27 @@ def policies(folder: Path) -> str:
 
 
 def ranking(folder: Path) -> str:
-    """Each policy's miss ratio over that of the best policy of each cell, and over FIFO's."""
-    over_best, over_fifo = (excess(stored(folder), reference) for reference in ("best", "fifo"))
+    """Each policy's miss ratio over that of the best policy of each cell, and over FIFO's.
+
+    Means and percentiles are over traces: one with sizes and with uniform sizes counts once, as the mean of both.
+    """
+    over_best, over_fifo = (
+        {str(name): own.set_index("trace")["excess"] for name, own in excess(stored(folder), reference).groupby("run")}
+        for reference in ("best", "fifo")
+    )
+    means = {name: float(over_traces(own).mean()) for name, own in over_best.items()}
     rows = []
-    for name in over_best.groupby("run")["excess"].mean().sort_values(kind="stable").index:
-        best = over_best[over_best["run"] == name]["excess"]
-        fifo = over_fifo[over_fifo["run"] == name]
-        worst = fifo.groupby("trace", sort=False)["excess"].mean()
+    for name in sorted(means, key=lambda name: means[name]):
+        best, fifo = over_best[name], over_traces(over_fifo[name])
+        worst = over_fifo[name].groupby(level="trace", sort=False).mean()
         rows.append(
             [
-                str(name),
-                signed(best.mean()),
+                name,
+                signed(means[name]),
                 f"{int((best <= 1e-9).sum())} of {len(best)}",
                 signed(best.max()),
-                signed(fifo["excess"].mean()),
-                signed(worst.quantile(0.9)),
+                signed(fifo.mean()),
+                signed(float(fifo.quantile(0.9))),
                 f"{signed(worst.max())} ({worst.idxmax()})",
             ]
         )
@@ -57,7 +64,8 @@ def worst_cases(folder: Path) -> str:
     """Each policy's reduction of FIFO's misses at the smallest and at the largest capacity, and its worst loss.
 
     The reduction is in % of FIFO's misses: the mean, the 10th percentile and the worst of the traces, as the authors of
-    S4-FIFO report it. The loss is the excess of misses over the best of four baselines, in the worst cell.
+    S4-FIFO report it. A trace with sizes and with uniform sizes counts once, as the mean of both. The loss is the
+    excess of misses over the best of four baselines, in the worst cell.
     """
     results = stored(folder)
     over_fifo = excess(results, "fifo")
@@ -66,17 +74,19 @@ def worst_cases(folder: Path) -> str:
     capacities = capacities_in_order(pd.Index(over_fifo["capacity"]))
     ends = [capacities[0], capacities[-1]]
     cells = {end: over_fifo[over_fifo["capacity"] == end] for end in ends}
-    means = over_fifo[over_fifo["capacity"].isin(ends)].groupby("run")["excess"].mean().sort_values(kind="stable")
+    at_ends = over_fifo[over_fifo["capacity"].isin(ends)]
+    means = {str(name): float(over_traces(own.set_index("trace")["excess"]).mean()) for name, own in at_ends.groupby("run")}
     rows = []
-    for name in means.index:
-        row = [str(name)]
+    for name in sorted(means, key=lambda name: means[name]):
+        row = [name]
         for end in ends:
             reduction = -cells[end][cells[end]["run"] == name].set_index("trace")["excess"]
-            worst = f"{signed(reduction.min())} ({reduction.idxmin()})"
-            row += [signed(reduction.mean()), signed(reduction.quantile(0.1)), worst]
+            once = over_traces(reduction)
+            row += [signed(once.mean()), signed(float(once.quantile(0.1))), f"{signed(reduction.min())} ({reduction.idxmin()})"]
         own = over_fifo[over_fifo["run"] == name].set_index(CELL)["miss"]
         loss = (100 * (own / best - 1)).dropna()
-        trace, _, capacity = loss.idxmax()
+        worst: Any = loss.idxmax()
+        trace, _, capacity = worst
         rows.append([*row, f"{signed(loss.max())} ({trace}, {capacity})"])
     header = ["policy"]
     for end in ends:

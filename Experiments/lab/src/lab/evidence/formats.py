@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import Interval
-from lab.frames import load
+from lab.comparison import Interval, Pairing
+from lab.contrasting import counted_once
+from lab.frames import capacity_key, load
 
 #: The settings of a row: everything but the policy and the seed.
 CELL = ["trace", "mode", "capacity"]
@@ -18,14 +19,64 @@ PREFETCHING = ["prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_l
 
 
 @functools.lru_cache(maxsize=16)
-def stored(folder: Path) -> pd.DataFrame:
+def every_version(folder: Path) -> pd.DataFrame:
     """Returns the frame of ``lab.load``, read once for all tables of a call of ``fill``."""
     return load(folder)
 
 
+def stored(folder: Path) -> pd.DataFrame:
+    """Returns the cells of the newest result version in a folder."""
+    return newest(every_version(folder))
+
+
+def newest(results: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells of the newest result version."""
+    is_newest = results["result_version"] == int(results["result_version"].max())
+    return results[is_newest.astype("bool")]
+
+
 def forget() -> None:
     """Makes the next tables read the results again."""
-    stored.cache_clear()
+    every_version.cache_clear()
+
+
+def server(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with server knowledge: one model and one planner learn from the live requests of all users.
+
+    Those of policies that learn nothing are among them.
+    """
+    return cells[cells["models"].fillna("shared") != "own"]
+
+
+def device(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with device knowledge: each user has a model and a planner, which see that user alone."""
+    return cells[cells["models"].fillna("shared") == "own"]
+
+
+def fetched(cells: pd.DataFrame) -> float:
+    """Returns the objects fetched in all for each request: demand misses and prefetches.
+
+    A miss that joins the prefetch of its object in flight is one fetch with it.
+    """
+    late, ahead = (cells[name].fillna(0).sum() for name in ("prefetches_late", "prefetched"))
+    return float((cells["requests"].sum() - cells["hits"].sum() - late + ahead) / cells["requests"].sum())
+
+
+def resolution(cells: pd.DataFrame) -> str:
+    """Returns the resolution of the times of a trace, where its cells state it."""
+    known = cells["time_resolution_us"].dropna()
+    return f"{float(known.iloc[0]) / 1e6:g} s" if len(known) else "–"
+
+
+def precision(cells: pd.DataFrame) -> str:
+    """Returns the share of the prefetched objects that were used, in %; a dash if none was prefetched."""
+    number = cells["prefetched"].fillna(0).sum()
+    return f"{100 * cells['prefetches_used'].sum() / number:.0f}" if number > 0 else "–"
+
+
+def pairs_once(pairs: Pairing) -> Pairing:
+    """Returns the pairs with both forms of a trace counted as one."""
+    return pairs.counted_as(counted_once(each.trace for each in pairs.sides))
 
 
 def signed(value: float, digits: int = 1) -> str:
@@ -48,4 +99,4 @@ def points(found: Interval) -> str:
 
 
 def capacities_in_order(index: pd.Index) -> list[str]:
-    return sorted({str(name) for name in index}, key=lambda text: float(text.rstrip("%")))
+    return sorted({str(name) for name in index}, key=capacity_key)

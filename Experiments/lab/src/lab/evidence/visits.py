@@ -8,12 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from lab.comparison import Comparison, compare, pairing
-from lab.evidence.formats import PREFETCHING, points, signed, stored
+from lab.evidence.formats import PREFETCHING, device, fetched, points, precision, resolution, server, signed, stored
 from lab.evidence.labels import CONTROLS
 from lab.tables import markdown
 
 SECOND = 1_000_000
 BUDGET = "2/request"
+#: The budget that fetches nothing: the planner chooses victims alone.
+NOTHING = "0/request"
 PRICE = "0.01"
 SHUFFLED = "_shuffled"
 #: The capacities without prefetching to compare with, besides that of the suite.
@@ -21,8 +23,21 @@ CAPACITIES = ("60", "70", "80", "100", "140")
 
 
 def _cells(folder: Path, *, mode: str = "per_user", labels: str = "given") -> pd.DataFrame:
-    results = stored(folder)
+    """The cells with server knowledge."""
+    results = server(stored(folder))
     return results[(results["mode"] == mode) & (results["label_control"] == labels)]
+
+
+def of_device(folder: Path) -> pd.DataFrame:
+    """The cells of caches of 60 with a model and a planner for each user."""
+    results = device(stored(folder))
+    return results[(results["mode"] == "per_user") & (results["label_control"] == "given") & (results["capacity"] == "60")]
+
+
+def of_server(folder: Path) -> pd.DataFrame:
+    """The cells of caches of 60 whose model and planner learn from all users, in the order of the file."""
+    cells = _cells(folder)
+    return cells[(cells["capacity"] == "60") & ~cells["trace"].str.endswith(SHUFFLED)]
 
 
 def arm(
@@ -38,7 +53,8 @@ def arm(
     ]
     if policy != "visit-planner":
         return chosen
-    return chosen[[json.loads(text)["price"] == price for text in chosen["prefetch_parameters"]]]
+    prices = chosen["prefetch_parameters"].map(lambda text: json.loads(text)["price"])
+    return chosen[prices.astype("string") == price]
 
 
 def _percent(cells: pd.DataFrame, digits: int = 2) -> str:
@@ -53,33 +69,57 @@ def _with_rate(cells: pd.DataFrame) -> str:
     return "–" if cells.empty else f"{_percent(cells)} ({_rate(cells):.2f})"
 
 
-def _precision(cells: pd.DataFrame) -> str:
-    return f"{100 * cells['prefetches_used'].sum() / max(1, cells['prefetched'].sum()):.0f}"
-
-
 def gained(folder: Path) -> Comparison:
     """visit-planner compared with no prefetching, in caches of 60."""
-    cells = _cells(folder)
-    cells = cells[(cells["capacity"] == "60") & ~cells["trace"].str.endswith(SHUFFLED)]
+    cells = of_server(folder)
     (found,) = compare([pairing(arm(cells, "visit-planner"), arm(cells, None), compared=PREFETCHING)])
     return found
 
 
 def between_visits(folder: Path) -> str:
-    """The hit ratio in % without prefetching and with each policy, and what visit-planner costs."""
-    cells, found, rows = _cells(folder), gained(folder), []
+    """The hit ratio in % without prefetching and with each policy, and the price of visit-planner."""
+    cells, found, rows = of_server(folder), gained(folder), []
     for pair in found.pairs:
-        own = cells[(cells["trace"] == pair.trace) & (cells["capacity"] == "60")]
+        own = cells[cells["trace"] == pair.trace]
         plain, ours = arm(own, None), arm(own, "visit-planner")
+        row = [pair.trace, resolution(own), _percent(plain), *(_percent(arm(own, name)) for name in ("planner", "visit-refill"))]
+        row += [_percent(arm(own, "visit-planner", budget=NOTHING)), _percent(ours), points(pair.interval)]
+        rows.append([*row, f"{fetched(plain):.2f} → {fetched(ours):.2f}", precision(ours)])
+    header = ["trace", "resolution of times", "none", "planner", "visit-refill", "victims alone", "visit-planner", "visit-planner − none, points"]
+    return markdown([*header, "objects fetched a request", "precision, %"], rows)
+
+
+def of_one_user(folder: Path) -> str:
+    """The hit ratio in % with device knowledge, beside server knowledge, and the prefetches for each request."""
+    everyone, alone, rows = of_server(folder), of_device(folder), []
+    for trace in dict.fromkeys(str(name) for name in everyone["trace"]):
+        row = [trace]
+        for name in (None, "planner", "visit-planner"):
+            for cells in (everyone, alone):
+                own = arm(cells[cells["trace"] == trace], name)
+                row.append(_percent(own) if name is None else _with_rate(own))
+        rows.append([*row, precision(arm(alone[alone["trace"] == trace], "visit-planner"))])
+    header = ["trace"]
+    for name in ("none", "planner", "visit-planner"):
+        header += [f"{name}, server", f"{name}, device"]
+    return markdown([*header, "precision of visit-planner, device, %"], rows)
+
+
+def waits(folder: Path) -> str:
+    """What a user waits with visit-planner, and the share of the misses that it removed."""
+    cells, rows = of_server(folder), []
+    for trace in dict.fromkeys(str(name) for name in cells["trace"]):
+        own = cells[cells["trace"] == trace]
+        plain, ours = arm(own, None), arm(own, "visit-planner")
+        if plain.empty or ours.empty:
+            rows.append([trace, "–", "–", "–"])
+            continue
         misses = plain["requests"].mean() - plain["hits"].mean()
         coverage = (ours["hits"].mean() - plain["hits"].mean()) / misses
         wait = (1 - float(plain["object_hit_ratio"].mean())) * SECOND / 1_000
-        latency = f"{wait:.0f} → {float(ours['latency_mean_ms'].mean()):.0f}"
-        row = [pair.trace, _percent(plain), *(_with_rate(arm(own, name)) for name in ("planner", "visit-refill"))]
-        row += [_with_rate(ours), points(pair.interval), _precision(ours), f"{100 * coverage:.1f}", latency]
+        row = [trace, f"{100 * coverage:.1f}", f"{wait:.0f} → {float(ours['latency_mean_ms'].mean()):.0f}"]
         rows.append([*row, f"{float(ours['latency_p99_ms'].mean()):.0f}"])
-    header = ["trace", "none", "planner", "visit-refill", "visit-planner", "visit-planner − none, points"]
-    return markdown([*header, "precision, %", "coverage, %", "mean wait, ms", "99th percentile, ms"], rows)
+    return markdown(["trace", "coverage, %", "mean wait, ms", "99th percentile, ms"], rows)
 
 
 def controls(folder: Path) -> str:
@@ -93,7 +133,8 @@ def controls(folder: Path) -> str:
         row.append(f"{_percent(arm(first, 'planner', 0))} / {_percent(arm(mixed, 'planner', 0))}")
         row.append(f"{_percent(arm(first, 'visit-planner'))} / {_percent(arm(mixed, 'visit-planner'))}")
         row += [_percent(arm(first, "visit-planner", latency)) for latency in (0, 60 * SECOND)]
-        rows.append([*row, _equivalent(cells[cells["trace"] == trace], float(arm(own, "visit-planner")["object_hit_ratio"].mean()))])
+        ours = arm(own, "visit-planner")["object_hit_ratio"]
+        rows.append([*row, "–" if ours.empty else _equivalent(cells[cells["trace"] == trace], float(ours.mean()))])
     header = ["trace", "none: order of the file / random", "planner at 0 s (ideal): file / random"]
     header += ["visit-planner at 1 s: file / random", "at 0 s (ideal)", "at 60 s", "capacity without prefetching"]
     return markdown(header, rows)
@@ -123,13 +164,13 @@ def frontier(folder: Path) -> str:
     for trace in dict.fromkeys(str(name) for name in cells["trace"] if not str(name).endswith(SHUFFLED)):
         own = cells[cells["trace"] == trace]
         chosen = [arm(own, policy, budget=budget, price=price) for _, policy, budget, price in arms]
-        rows.append([trace, *(f"{_with_rate(one)}, {_precision(one)} %" for one in chosen)])
+        rows.append([trace, *("–" if one.empty else f"{_with_rate(one)}, {precision(one)} %" for one in chosen)])
     return markdown(["trace", *(name for name, *_ in arms)], rows)
 
 
 def labels(folder: Path) -> str:
     """What categories add to visit-planner: over permuted labels and over none."""
-    results = stored(folder)
+    results = server(stored(folder))
     cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60")]
     cells = arm(cells[~cells["trace"].str.endswith(SHUFFLED)], "visit-planner")
     given = cells[cells["label_control"] == "given"]
@@ -154,6 +195,9 @@ def shared(folder: Path) -> str:
         row = [str(trace), _percent(plain)]
         for latency in (0, SECOND, 60 * SECOND):
             ours = arm(own, "visit-planner", latency)
+            if plain.empty or ours.empty:
+                row.append("–")
+                continue
             change = 100 * (ours["object_hit_ratio"].mean() - plain["object_hit_ratio"].mean())
             row.append(f"{_percent(ours)} ({signed(change, 2)})")
         rows.append(row)

@@ -7,12 +7,15 @@ from typing import Any
 
 import pandas as pd
 
+from lab.contrasting import OFFLINE, run_of_cache
+
 #: The arms of one setting replayed the same requests under the same conditions, at the places (capacities) of it.
 SETTING_KEY = ["trace", "fingerprint", "mode", "warmup", "result_version", "users_part", "conditions"]
 
 #: The columns that the sections use; groups of a frame with fewer columns are made faster.
 _COLUMNS = [
     "hash", "trace", "fingerprint", "mode", "policy", "run", "labels", "seed", "capacity", "capacity_size", "size_unit", "tiers",
+    "models", "trace_objects", "trace_distinct_size",
     "folder", "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "warmup", "users_part",
     "result_version", "trace_requests", "requests", "hits", "size", "hit_size", "prefetched", "prefetches_used",
     "prefetches_late", "object_hit_ratio", "byte_hit_ratio", "requests_per_second",
@@ -20,9 +23,6 @@ _COLUMNS = [
 
 #: The arms that the page shows before the reader chooses.
 CORE = ("learned", "lru", "s3-fifo", "gdsf", "belady")
-
-#: The policies that see the future. They bound the others and cannot be used.
-OFFLINE = ("belady", "belady(bypass=on)")
 
 #: Hue, dash and marker of a policy: the same in every section and every page. The hues are numbers in the page's
 #: palettes, which differ between light and dark.
@@ -56,6 +56,15 @@ _DASHES = ("dashdot", "longdash", "longdashdot", "dot", "dash")
 _SYMBOLS = ("diamond", "square", "circle", "triangle-up", "triangle-down", "pentagon", "hexagon")
 
 
+#: Who knew what, in the names of arms of per-user caches.
+SERVER, DEVICE = "server knowledge", "device knowledge"
+
+
+def knowledge_name(run: str) -> str:
+    """Returns a run with who knew what in place of the sharing of models."""
+    return run.replace(", models shared", f", {SERVER}").replace(", models own", f", {DEVICE}")
+
+
 def latency_name(microseconds: float) -> str:
     """Returns a latency in words."""
     if microseconds == 0:
@@ -70,8 +79,10 @@ def with_arms(results: pd.DataFrame) -> pd.DataFrame:
     """
     several = _several(results)
     made = results[_COLUMNS].copy()
-    arms = [_arm(row, several) for row in results.to_dict("records")]
-    made["policy_run"] = results["run"]
+    made["capacity"] = results["capacity"].astype("string")
+    caches = run_of_cache(results)
+    arms = [_arm(row, str(cache), several) for row, cache in zip(results.to_dict("records"), caches)]
+    made["policy_run"] = pd.Series([knowledge_name(str(run)) for run in caches], index=results.index, dtype="string")
     made["run"] = pd.Series(arms, index=results.index, dtype="string")
     made["control"], made["fetcher"] = results["label_control"], results["prefetch"]
     made["latency_us"] = results["prefetch_latency_us"]
@@ -82,7 +93,9 @@ def with_arms(results: pd.DataFrame) -> pd.DataFrame:
     sizes = pd.Series([_sizes(each) for each in tiers], index=results.index, dtype="string")
     made["conditions"] = pd.Series([_conditions(each) for each in tiers], index=results.index, dtype="string")
     made["tiers"] = sizes.str.cat(made["conditions"], sep=", ")
-    made["place"] = results["capacity"].fillna(sizes)
+    made["place"] = made["capacity"].fillna(sizes)
+    made["is_uniform"] = (results["size_unit"] != "bytes") | (results["trace_distinct_size"] == results["trace_objects"])
+    made["is_uniform"] = made["is_uniform"].fillna(False).astype("bool")
     made["is_plain"] = (results["label_control"] == "given") & results["prefetch"].isna()
     return made
 
@@ -94,7 +107,7 @@ def styles(arms: list[str]) -> list[dict[str, Any]]:
     """
     rows, others = [], 0
     for name in arms:
-        base = name.removesuffix(", models shared")
+        base = name.removesuffix(f", {SERVER}")
         if base in _STYLES:
             hue, dash, symbol = _STYLES[base]
         else:
@@ -136,8 +149,9 @@ def _several(results: pd.DataFrame) -> set[str]:
     return found
 
 
-def _arm(row: dict[Any, Any], several: set[str]) -> str:
-    name = str(row["run"])
+def _arm(row: dict[Any, Any], cache: str, several: set[str]) -> str:
+    """Returns the name of an arm. ``cache`` is its run without the models of a planner."""
+    name = knowledge_name(cache)
     if row["label_control"] != "given":
         name += f", labels {row['label_control']}"
     if not pd.isna(row["prefetch"]):
@@ -145,6 +159,8 @@ def _arm(row: dict[Any, Any], several: set[str]) -> str:
         for column in ("prefetch_budget", "prefetch_parameters"):
             if column in several:
                 name += f", {row[column]}"
+        if row["mode"] == "per_user" and SERVER not in name and DEVICE not in name:
+            name += f", {DEVICE if row['models'] == 'own' else SERVER}"
     return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.errors import LabError
-from lab.tables import write_beside
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -29,21 +29,31 @@ def find_browser() -> tuple[str, str] | None:
     return (browser, driver) if browser and driver else None
 
 
-@contextmanager
-def browser(width: int = 1280, height: int = 900, *, dark: bool = False) -> Iterator[Chrome]:
-    """Starts a headless browser that resolves no host name, and ends it afterwards.
+def needed() -> tuple[str, str]:
+    """Returns the paths of the browser and of its driver, without importing anything.
 
-    Raises ``LabError`` if there is no Chromium with its driver, or no selenium (``pip install 'halcyon-lab[test]'``).
+    Raises ``LabError`` with what to install if selenium, the browser or its driver is missing.
     """
+    if importlib.util.find_spec("selenium") is None:
+        raise LabError("a picture needs selenium; pip install -e 'Experiments/lab[screenshot]' installs it.")
     found = find_browser()
     if found is None:
         raise LabError(
             "no Chromium or Chrome with chromedriver was found; install the packages chromium and chromium-driver."
         )
-    try:
-        from selenium.webdriver import Chrome, ChromeOptions, ChromeService
-    except ImportError:
-        raise LabError("selenium is not installed; pip install 'halcyon-lab[test]'.") from None
+    return found
+
+
+@contextmanager
+def browser(width: int = 1280, height: int = 900, *, dark: bool = False) -> Iterator[Chrome]:
+    """Starts a headless browser that resolves no host name, and ends it afterwards.
+
+    Raises ``LabError`` if there is no selenium (the extra ``screenshot`` of this package), or no Chromium with its
+    driver.
+    """
+    found = needed()
+    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
     options = ChromeOptions()
     options.binary_location = found[0]
     for argument in (
@@ -92,6 +102,8 @@ def screenshot(
     with browser(width, dark=dark) as driver:
         open_page(driver, page)
         content = capture(driver, width)
+    from lab.tables import write_beside
+
     write_beside(Path(picture), lambda part: part.write_bytes(content))
 
 

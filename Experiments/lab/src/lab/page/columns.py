@@ -19,6 +19,7 @@ def cell_columns(results: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> 
     columns: dict[str, Any] = {}
     shown = results.drop(columns=[name for name in results if name == "folder" or str(name).startswith("p_")])
     shown = shown.assign(
+        capacity=shown["capacity"].astype("string"),
         suite=pd.Series([", ".join(suites[str(name)]) for name in results["hash"]], index=results.index, dtype="string")
     )
     for name in shown:

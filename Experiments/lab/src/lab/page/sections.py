@@ -13,7 +13,8 @@ from scipy.special import stdtrit
 
 from lab.cells import Cell
 from lab.comparison import Arms, all_differences
-from lab.page.arms import SETTING_KEY, latency_name, setting_names, styles
+from lab.contrasting import over_traces
+from lab.page.arms import SERVER, SETTING_KEY, latency_name, setting_names, styles
 
 Row = dict[str, Any]
 Vector = npt.NDArray[np.float64]
@@ -88,7 +89,7 @@ def groups(
 
 
 def _rank(name: str) -> tuple[int, str]:
-    order = ("learned", "learned, models shared", "lru", "s3-fifo", "gdsf", "belady")
+    order = ("learned", f"learned, {SERVER}", "lru", "s3-fifo", "gdsf", "belady")
     return (order.index(name) if name in order else len(order), name)
 
 
@@ -255,7 +256,8 @@ def _prefetched(arm: pd.DataFrame, without: pd.DataFrame) -> Row:
 def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> list[Row]:
     """Returns the miss ratios over those of FIFO in %, by suite, mode and policy: mean, percentiles and worst trace.
 
-    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces.
+    The change of each cell is averaged over a trace's capacities; the percentiles are those of the traces. A trace
+    with its sizes and with every size 1 counts once in mean and percentiles.
     """
     rows: list[Row] = []
     for (suite, mode), cells in _blocks(frame, suites):
@@ -267,13 +269,14 @@ def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> lis
         over = 100 * (compared.div(compared["fifo"], axis=0) - 1)
         for policy in over.columns:
             by_trace = over[policy].dropna().groupby("trace").mean()
+            once = over_traces(by_trace)
             if policy == "fifo" or by_trace.empty:
                 continue
             rows.append(
                 {
-                    "suite": suite, "mode": mode, "arm": policy, "traces": len(by_trace),
-                    "mean": _rounded(by_trace.mean()), "low": _rounded(by_trace.quantile(0.1)),
-                    "high": _rounded(by_trace.quantile(0.9)), "worst": _rounded(by_trace.max()),
+                    "suite": suite, "mode": mode, "arm": policy, "traces": len(once),
+                    "mean": _rounded(once.mean()), "low": _rounded(once.quantile(0.1)),
+                    "high": _rounded(once.quantile(0.9)), "worst": _rounded(by_trace.max()),
                     "worst_trace": str(by_trace.idxmax()),
                 }
             )  # fmt: skip
@@ -283,34 +286,46 @@ def worst_cases(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]]) -> lis
 def costs(frame: pd.DataFrame, suites: Mapping[str, Sequence[str]], baseline: str) -> list[Row]:
     """Returns microseconds a request and misses saved against the baseline per 1,000 requests.
 
-    One row per suite, mode, policy and trace (means over capacities), and one for all traces with the 10th and 90th
-    percentiles of the traces. Cells without provenance have no speed; those of an offline policy are kept for its
-    misses.
+    One row per suite, mode, policy and trace (means over capacities), and one for all traces. ``us`` has the fastest
+    run of each cell, and the fastest and the slowest. Its runs are those of the seeds, and ``runs`` is the smallest
+    number of them. ``saved`` has the 10th and 90th percentiles of the traces. ``uniform`` tells whether all sizes are
+    equal: an offline policy is a bound only then. Cells without provenance have no speed; those of an offline policy
+    are kept for its misses.
     """
     rows: list[Row] = []
     timed = frame[frame["requests_per_second"] > 0]
     for (suite, mode), cells in _blocks(timed, suites):
         keys = [*SETTING_KEY, "place", "run"]
         means = cells.assign(us=1e6 / cells["requests_per_second"]).groupby(keys, dropna=False).agg(
-            hit=("object_hit_ratio", "mean"), us=("us", "mean")
+            hit=("object_hit_ratio", "mean"), fast=("us", "min"), slow=("us", "max"), runs=("us", "count"),
+            uniform=("is_uniform", "min"),
         )  # fmt: skip
         table = means.unstack("run")
         if ("hit", baseline) not in table.columns:
             continue
         saved = 1000 * table["hit"].sub(table[("hit", baseline)], axis=0)
         for policy in saved.columns:
-            found = pd.DataFrame({"saved": saved[policy], "us": table[("us", policy)]}).dropna()
-            by_trace = found.groupby("trace").mean()
+            columns = {name: table[(name, policy)] for name in ("fast", "slow", "runs", "uniform")}
+            found = pd.DataFrame({"saved": saved[policy], **columns}).dropna().astype("float64")
+            by_trace = found.groupby("trace").agg({
+                "saved": "mean", "fast": "mean", "slow": "mean", "runs": "min", "uniform": "min",
+            })  # fmt: skip
             for trace, values in by_trace.iterrows():
-                one = {"suite": suite, "mode": mode, "arm": policy, "trace": str(trace), "traces": 1}
-                rows.append({**one, **{name: [_rounded(values[name])] * 3 for name in ("us", "saved")}})
+                ends = [_rounded(values[name]) for name in ("fast", "fast", "slow")]
+                rows.append({
+                    "suite": suite, "mode": mode, "arm": policy, "trace": str(trace), "traces": 1, "us": ends,
+                    "saved": [_rounded(values["saved"])] * 3, "runs": int(values["runs"]),
+                    "uniform": bool(values["uniform"]),
+                })  # fmt: skip
             if len(by_trace):
-                everything: Row = {"suite": suite, "mode": mode, "arm": policy, "trace": None, "traces": len(by_trace)}
-                for name in ("us", "saved"):
-                    column = by_trace[name]
-                    mean = math.exp(float(np.log(column).mean())) if name == "us" else column.mean()
-                    everything[name] = [_rounded(mean), _rounded(column.quantile(0.1)), _rounded(column.quantile(0.9))]
-                rows.append(everything)
+                fast, slow = (math.exp(float(np.log(over_traces(by_trace[name])).mean())) for name in ("fast", "slow"))
+                column = over_traces(by_trace["saved"])
+                rows.append({
+                    "suite": suite, "mode": mode, "arm": policy, "trace": None, "traces": len(column),
+                    "us": [_rounded(each) for each in (fast, fast, slow)],
+                    "saved": [_rounded(each) for each in (column.mean(), column.quantile(0.1), column.quantile(0.9))],
+                    "runs": int(by_trace["runs"].min()), "uniform": bool(by_trace["uniform"].min()),
+                })  # fmt: skip
     return rows
 
 

@@ -15,10 +15,11 @@ import pandas as pd
 
 from lab.cells import Folders
 from lab.comparison import Measure
+from lab.contrasting import OFFLINE
 from lab.errors import ResultsError, UsageError
 from lab.frames import frame
 from lab.page import sections
-from lab.page.arms import with_arms
+from lab.page.arms import knowledge_name, with_arms
 from lab.page.calibration import read_runs
 from lab.page.columns import cell_columns
 from lab.page.reading import Stored, read
@@ -66,6 +67,7 @@ def report(
         "TITLE": names["title"],
         "BASELINE": names["baseline"],
         "SUMMARY": _summary(results),
+        "OPTIMUM": _optimum(results),
         "ABSENT": "".join(f"<li><b>{html.escape(name)}</b>: {text}</li>" for name, text in missing.values()),
         "STYLE": _asset("page.css"),
         "CELLS": _json(cell_columns(results, stored.suites)),
@@ -82,7 +84,7 @@ def _data(stored: Stored, results: pd.DataFrame, baseline: str | None, measure: 
     """Returns what the scripts of the page draw."""
     arms = with_arms(results)
     labels = sorted(set(arms["run"]))
-    reference = baseline or ("lru" if "lru" in labels else labels[0])
+    reference = knowledge_name(baseline) if baseline else "lru" if "lru" in labels else labels[0]
     if reference not in labels:
         raise UsageError(f"no cell has the run '{reference}'; runs in these results: {', '.join(labels)}.")
     cells = {cell.hash: cell for cell in stored.cells}
@@ -144,6 +146,17 @@ def _summary(results: pd.DataFrame) -> str:
         (results["policy"].nunique(), "policy", "policies"),
     )
     return ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in counts)
+
+
+def _optimum(results: pd.DataFrame) -> str:
+    """Returns the sentence on policies that know the future, as HTML: a bound with uniform sizes, otherwise a mark."""
+    cells = with_arms(results[results["label"].isin(OFFLINE)])
+    if cells.empty:
+        return ""
+    bound = "where all sizes are equal, it is the bound for caches without prefetching"
+    mark = "where sizes vary, it is a mark and not the optimum, which <code>belady-size</code> may exceed"
+    kinds = [text for text, has in ((bound, cells["is_uniform"].any()), (mark, not cells["is_uniform"].all())) if has]
+    return f" <code>belady</code> knows the future: {'; '.join(kinds)}."
 
 
 def _provenance(stored: Stored, results: pd.DataFrame) -> dict[str, Any]:

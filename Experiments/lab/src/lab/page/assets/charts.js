@@ -274,6 +274,16 @@ const placeNames = (points, size, narrow) => {
   return new Map(placed);
 };
 
+// What the speeds can and cannot say: a single short run on a shared machine may be several times too slow.
+const speedWarning = (rows) => {
+  const single = rows.filter((row) => row.runs < 2).length;
+  const overlap = rows.some((row, place) => rows.some((other, after) => after > place && row.us[0] <= other.us[2] && other.us[0] <= row.us[2]));
+  return (single ? `Warning: ${single} of ${rows.length} policies have one run of each cell, so that their noise is unknown; ` +
+    "single short runs of one cell have differed sixfold. " : "") +
+    (overlap ? "Policies whose bars overlap are not ordered by speed. " : "") +
+    "Compare speeds with the benchmarks, not with this chart.";
+};
+
 H.chart("chart-costs", () => {
   const id = "chart-costs", all = H.data.costs, own = H.chosen.costs || (H.chosen.costs = largest(all));
   const controls = document.getElementById("controls-costs"), here = all.filter((row) => block(row) === own);
@@ -293,6 +303,7 @@ H.chart("chart-costs", () => {
   const rows = here.filter((row) => (row.trace || "") === (H.chosen.costTrace || ""));
   const offline = rows.filter((row) => H.arm(row.arm).offline), online = rows.filter((row) => !H.arm(row.arm).offline);
   if (!online.length) return H.empty(id, "No policy has a speed here.");
+  document.getElementById("warning-costs").textContent = speedWarning(online);
   const height = H.narrow() ? 420 : 560, wide = Math.max(240, document.getElementById(id).clientWidth - 80), high = height - 80;
   const us = online.flatMap((row) => row.us), saved = online.map((row) => row.saved[0]);
   const [left, right] = [Math.log10(Math.min(...us)) - 0.12, Math.log10(Math.max(...us)) + 0.12];
@@ -308,13 +319,13 @@ H.chart("chart-costs", () => {
       name: row.arm, x: [row.us[0]], y: [row.saved[0]], mode: labels.get(row.arm) ? "markers+text" : "markers", marker: H.marker(style, 11),
       text: [H.text(row.arm)], textposition: labels.get(row.arm) || "top center",
       error_x: H.error(style, [row.us[0]], [row.us[1]], [row.us[2]], faint), error_y: H.error(style, [row.saved[0]], [row.saved[1]], [row.saved[2]], faint),
-      hovertemplate: `${H.text(row.arm)}<br>${H.number(row.us[0], 2)} µs a request<br>${H.signed(row.saved[0], 1)} misses saved per 1,000 requests<extra></extra>`,
+      hovertemplate: `${H.text(row.arm)}<br>${H.number(row.us[0], 2)} to ${H.number(row.us[2], 2)} µs a request (${row.runs} ${row.runs === 1 ? "run" : "runs"} of each cell)<br>${H.signed(row.saved[0], 1)} misses saved per 1,000 requests<extra></extra>`,
     };
   });
   const shapes = [], annotations = [];
   for (const row of offline) {
     shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, y0: row.saved[0], y1: row.saved[0], line: { color: H.ink().quiet, width: 1.2, dash: "dot" } });
-    annotations.push({ text: `${H.text(row.arm)} (bound): ${H.signed(row.saved[0], 1)}`, xref: "paper", x: 0, xanchor: "left", xshift: 4, y: row.saved[0], yanchor: "bottom", showarrow: false, font: { color: H.ink().quiet } });
+    annotations.push({ text: `${H.text(row.arm)} (${row.uniform ? "bound" : "a mark: sizes vary"}): ${H.signed(row.saved[0], 1)}`, xref: "paper", x: 0, xanchor: "left", xshift: 4, y: row.saved[0], yanchor: "bottom", showarrow: false, font: { color: H.ink().quiet } });
   }
   return H.plot(id, traces, {
     height, shapes, annotations, yaxis: { title: `misses saved against ${H.data.baseline} per 1,000 requests`, range: [bottom - room, top + room], zeroline: true },

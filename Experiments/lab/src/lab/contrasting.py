@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +13,16 @@ from scipy.stats import t as student
 
 from lab.comparison import SETTING, Arms, Measure, all_differences
 from lab.errors import UsageError
+from lab.frames import ordered_capacities
 
 #: What the arms of a contrast differ in.
 Field = Literal["labels", "prefetch"]
 
 #: The policies that know the future. They are no candidates for use.
 OFFLINE = ("belady", "belady-size", "belady(bypass=on)")
+
+#: The name of a trace with every size 1 ends in this; without it, it is the name of the trace with its sizes.
+UNIFORM = "_objects"
 
 _PREFETCH = ("prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us")
 
@@ -45,7 +49,7 @@ def contrasts(
         neutral = results.assign(label_control="given")
     elif field == "prefetch":
         arms = prefetch_arm(results)
-        neutral = results.assign(**{name: pd.Series(pd.NA, results.index, results[name].dtype) for name in _PREFETCH})
+        neutral = results.assign(run=run_of_cache(results), **{name: pd.Series(pd.NA, results.index, results[name].dtype) for name in _PREFETCH})
     else:
         raise UsageError(f"the field is '{field}'; 'labels' or 'prefetch' is expected.")
     present = list(dict.fromkeys(arms))
@@ -61,26 +65,42 @@ def contrasts(
             by_policy[str(policy)] = Arms(cells.assign(run=of_policy), baseline, wanted, measure)
     found = all_differences(list(by_policy.values()), confidence=confidence)
     named = [frame.rename(columns={"run": "arm"}).assign(run=policy) for policy, frame in zip(by_policy, found)]
-    return pd.concat(named, ignore_index=True)
+    joined = pd.concat(named, ignore_index=True)
+    return joined.assign(capacity=ordered_capacities(joined["capacity"]))
 
 
 def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
     """Returns the name of each cell's prefetching: ``none``, or ``planner 2/request 500 ms``.
 
-    Parameters are part of the name if cells of one policy have different ones.
+    Parameters are part of the name if cells of one policy have different ones. A planner for each user, in caches
+    whose policy learns nothing, is ``planner 2/request 500 ms, models own``.
     """
+    is_of_planner = run_of_cache(results) != results["run"]
     chosen = results["prefetch_parameters"].groupby(results["prefetch"]).nunique()
     several = {str(policy) for policy, count in chosen.items() if count > 1}
     names = []
-    for _, row in results.iterrows():
+    for (_, row), own in zip(results.iterrows(), is_of_planner):
         if pd.isna(row["prefetch"]):
             names.append("none")
             continue
         parameters = f" {row['prefetch_parameters']}" if row["prefetch"] in several else ""
         names.append(
             f"{row['prefetch']}{parameters} {row['prefetch_budget']} {float(row['prefetch_latency_us']) / 1000:g} ms"
+            + (f", models {row['models']}" if own else "")
         )
     return pd.Series(names, index=results.index, dtype="string")
+
+
+def run_of_cache(results: pd.DataFrame) -> "pd.Series[str]":
+    """Returns the run of each cell without the models of a planner, for caches whose policy learns nothing.
+
+    Those caches are the same without prefetching, whether all users share a planner or each has one.
+    """
+    of_policy = results["models"].notna() & (results["prefetch"].isna() | (results["models"] != "own").fillna(False))
+    learners = set(results["label"][of_policy.astype(bool)])
+    is_of_planner = results["models"].notna() & results["prefetch"].notna() & ~results["label"].isin(learners)
+    runs = results["run"].astype("string")
+    return runs.where(~is_of_planner, runs.str.replace(", models own", "", regex=False))
 
 
 def prefetching(results: pd.DataFrame) -> pd.DataFrame:
@@ -95,9 +115,9 @@ def prefetching(results: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [name for name in SETTING if name not in _PREFETCH] + ["run"]
     rows: list[dict[str, Any]] = []
-    named = results.assign(arm=prefetch_arm(results))
+    named = results.assign(arm=prefetch_arm(results), run=run_of_cache(results))
     counts = ["requests", "hits", "prefetched", "prefetches_used", "prefetches_late"]
-    for key, group in named.groupby(keys, dropna=False, sort=False):
+    for key, group in named.groupby(keys, dropna=False, sort=False, observed=True):
         plain = group[group["arm"] == "none"]
         if plain.empty:
             continue
@@ -121,6 +141,24 @@ def prefetching(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def counted_once(names: Iterable[str]) -> dict[str, str]:
+    """Returns the trace that each trace counts as in a mean over traces.
+
+    That with every size 1 counts as the trace with its sizes if both are there, and the mean of both is the trace's.
+    """
+    known = {str(name) for name in names}
+    return {name: name.removesuffix(UNIFORM) if name.removesuffix(UNIFORM) in known else name for name in known}
+
+
+def over_traces(values: "pd.Series[float]") -> "pd.Series[float]":
+    """Returns the mean of each trace, from values with a level ``trace`` in their index.
+
+    A trace with its sizes and with every size 1 counts once: the mean of both forms.
+    """
+    means = values.groupby(level="trace", sort=False).mean()
+    return means.groupby(means.index.map(counted_once(means.index)), sort=False).mean()
+
+
 def excess(results: pd.DataFrame, reference: str = "best", *, offline: Sequence[str] = OFFLINE) -> pd.DataFrame:
     """Returns how far the miss ratio of each online policy is above a reference, one row per setting and policy.
 
@@ -130,12 +168,12 @@ def excess(results: pd.DataFrame, reference: str = "best", *, offline: Sequence[
     rank). Settings without the reference are left out.
     """
     keys = [*SETTING, "capacity_size"]
-    means = results.groupby([*keys, "run"], dropna=False, sort=False)["object_hit_ratio"].mean().reset_index()
+    means = results.groupby([*keys, "run"], dropna=False, sort=False, observed=True)["object_hit_ratio"].mean().reset_index()
     means["miss"] = 1 - means["object_hit_ratio"]
     online = means[~means["run"].isin(offline)].copy()
-    online["rank"] = online.groupby(keys, dropna=False)["miss"].rank(method="min").astype("int64")
+    online["rank"] = online.groupby(keys, dropna=False, observed=True)["miss"].rank(method="min").astype("int64")
     if reference == "best":
-        places = online.groupby(keys, dropna=False)["miss"].idxmin()
+        places = online.groupby(keys, dropna=False, observed=True)["miss"].idxmin()
         base = online.loc[places, [*keys, "run", "miss"]]
     else:
         base = online.loc[online["run"] == reference, [*keys, "run", "miss"]]
@@ -153,7 +191,7 @@ def against_others(results: pd.DataFrame, run: str, *, offline: Sequence[str] = 
     where the policy is ahead. ``against`` is the other one's name. Raises ``UsageError`` if the policy was not run.
     """
     keys = [*SETTING, "capacity_size"]
-    own = results[results["run"] == run].groupby(keys, dropna=False, sort=False)["object_hit_ratio"].mean()
+    own = results[results["run"] == run].groupby(keys, dropna=False, sort=False, observed=True)["object_hit_ratio"].mean()
     if own.empty:
         raise UsageError(f"no cell has the run '{run}'.")
     others = excess(results[results["run"] != run], offline=offline)
