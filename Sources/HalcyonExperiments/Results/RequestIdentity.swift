@@ -32,7 +32,8 @@ public struct RequestIdentity: Sendable, Hashable {
             var text = Data()
             for event in recording.events {
                 let fields = [
-                    Int64(event.position), event.time, Int64(event.kind.rawValue), Int64(event.object), Int64(event.user),
+                    Int64(event.position), event.time, Int64(event.kind.rawValue), Int64(event.object),
+                    Int64(event.user),
                     Int64(event.size), event.isJoined ? 1 : 0,
                 ]
                 for field in fields { Self.append(field, to: &text) }

@@ -88,7 +88,8 @@ public struct SuiteRun: Sendable {
                         let requests = RequestIdentity(trace)
                         schedule.requests[.init(trace: reference.name, mode: mode)] = requests
                         for cell in cells(
-                            jobs, on: trace, requests, of: reference, stored: stored, costs: costs, failures: &schedule.failures)
+                            jobs, on: trace, requests, of: reference, stored: stored, costs: costs,
+                            failures: &schedule.failures)
                         where seen.insert(cell.hash).inserted && accepts(cell) {
                             schedule.cells.append(cell)
                         }

@@ -109,7 +109,9 @@ struct PrefetchLane {
         // A device has one user.
         if hasPolicyPerCache { request.user = 0 }
         if policy.plansBetweenRequests {
-            while let moment = nextMoment(by: request.time, position: position) { plan(at: moment, isCounted: isCounted) }
+            while let moment = nextMoment(by: request.time, position: position) {
+                plan(at: moment, isCounted: isCounted)
+            }
             timers.note(request.user, at: request.time)
         }
         while repeated < recorded.count, recorded[repeated].position <= position {
@@ -148,7 +150,8 @@ struct PrefetchLane {
         let event = moments[momentsPast]
         momentsPast += 1
         return PlanningMoment(
-            event.kind == .background ? .background : .connected, user: hasPolicyPerCache ? 0 : event.user, time: event.time)
+            event.kind == .background ? .background : .connected, user: hasPolicyPerCache ? 0 : event.user,
+            time: event.time)
     }
 
     private mutating func plan(at moment: PlanningMoment, isCounted: Bool) {

@@ -132,7 +132,8 @@ public struct ReplayJob: Sendable {
         try options.prefetch?.verify(unit: trace.sizeUnit)
         try options.prefetch?.verify(trace.recording)
         if modelSharing == .own, options.prefetch?.isRecorded == true {
-            throw ReplayError.usage("The prefetch policy recorded repeats a log and learns nothing: leave --models out.")
+            throw ReplayError.usage(
+                "The prefetch policy recorded repeats a log and learns nothing: leave --models out.")
         }
         var job = self
         job.options.prefetch?.adopt(trace.recording)

@@ -86,7 +86,9 @@ extension TimeColumn {
     ///
     /// Two requests whose times differ by d came d ± this apart. Nil if all times are equal.
     public var resolution: Int64? {
-        if case .uniform(_, let step, let count) = storage { return count > 1 && step != 0 ? step.magnitude.resolution : nil }
+        if case .uniform(_, let step, let count) = storage {
+            return count > 1 && step != 0 ? step.magnitude.resolution : nil
+        }
         guard let first else { return nil }
         var divisor: UInt64 = 0
         for time in self {

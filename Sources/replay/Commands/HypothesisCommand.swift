@@ -43,7 +43,10 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Capacities of per-user caches, if they differ from --capacity.")
     var userCapacity: String?
 
-    @Option(help: "The models of per-user caches: shared by all users (server knowledge), or own (device knowledge). (default: shared)")
+    @Option(
+        help:
+            "The models of per-user caches: shared by all users (server knowledge), or own (device knowledge). (default: shared)"
+    )
     var models: ModelSharing?
 
     @Option(help: "The learner: a policy whose category feature groups can be switched off.")

@@ -50,7 +50,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "Give each 'user' a separate cache of this capacity. Learners and prefetch policies see all users, as a server does, unless --models own.")
+            "Give each 'user' a separate cache of this capacity. Learners and prefetch policies see all users, as a server does, unless --models own."
+    )
     var per: PerUser?
 
     @Option(

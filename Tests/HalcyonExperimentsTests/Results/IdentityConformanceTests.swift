@@ -93,7 +93,8 @@ struct IdentityConformanceTests {
         for input in Input.allCases where input != .recording || recorded {
             for other in try run.varied(input, by: folder) where try other.counts() != counts {
                 moved.insert(input)
-                #expect(other.identity.hash != run.identity.hash, "\(name) depends on the \(input), its identity does not")
+                #expect(
+                    other.identity.hash != run.identity.hash, "\(name) depends on the \(input), its identity does not")
             }
         }
         return moved
@@ -129,7 +130,8 @@ struct IdentityConformanceTests {
         let folder = try TemporaryFolder()
         let run = Run(
             job: ReplayJob(
-                policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser, options: options),
+                policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser,
+                options: options),
             trace: try Run.trace(in: folder))
         var own = run
         own.job.models = .own

@@ -71,7 +71,9 @@ struct SuiteFileTests {
         // Shared: 2 kinds of prefetching. Per user: 2 models, 2 kinds of prefetching.
         let second = suite.jobs(onTrace: "other").dropFirst(first.count)
         #expect(second.count == 2 + 4)
-        let all = suite.jobs(onTrace: "other").map { CellIdentity($0.job, labels: $0.labels, requests: RequestIdentity(fingerprint: "f")).hash }
+        let all = suite.jobs(onTrace: "other").map {
+            CellIdentity($0.job, labels: $0.labels, requests: RequestIdentity(fingerprint: "f")).hash
+        }
         #expect(Set(all).count == all.count)
     }
 

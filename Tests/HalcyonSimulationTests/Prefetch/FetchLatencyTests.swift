@@ -106,7 +106,9 @@ struct FetchLatencyTests {
             #expect(second.hits == 1 && second.prefetch?.late == 6 && second.prefetch?.isBelowResolution == false)
         }
         let ideal = try run(ordered, .ideal)
-        #expect(ideal.hits == 7 && ideal.prefetch?.isBelowResolution == false && ideal.prefetch?.latency == "ideal (zero latency)")
+        #expect(
+            ideal.hits == 7 && ideal.prefetch?.isBelowResolution == false
+                && ideal.prefetch?.latency == "ideal (zero latency)")
     }
 
     @Test("Tiers and prefetching share one latency model, unless a latency is set")

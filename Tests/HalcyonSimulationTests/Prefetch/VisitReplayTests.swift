@@ -128,7 +128,8 @@ struct VisitReplayTests {
                 }
             }
         }
-        func run(_ requests: [(user: UInt32, object: UInt32, time: Int64)], _ models: ModelSharing) throws -> RunResult {
+        func run(_ requests: [(user: UInt32, object: UInt32, time: Int64)], _ models: ModelSharing) throws -> RunResult
+        {
             var options = ReplayOptions()
             options.prefetch = try PrefetchOptions(
                 policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(1_000_000))
@@ -145,7 +146,9 @@ struct VisitReplayTests {
         #expect(own.hits == alone.reduce(0) { $0 + $1.hits })
         #expect(own.prefetch?.used == alone.reduce(0) { $0 + ($1.prefetch?.used ?? 0) })
         let shared = try run(requests, .shared)
-        if policy == "popular" { #expect(shared.hits != own.hits, "one policy for all users sees the others' requests") }
+        if policy == "popular" {
+            #expect(shared.hits != own.hits, "one policy for all users sees the others' requests")
+        }
     }
 
     @Test("A budget of 0 fetches nothing and leaves the choice of victims")

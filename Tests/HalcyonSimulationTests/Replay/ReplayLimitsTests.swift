@@ -96,8 +96,7 @@ struct TransferQueueTests {
                 #expect(cancelled == chosen.time && again == nil)
             }
             // The first to end; of transfers that end together, the first that was started.
-            while let place = list.indices.filter({ list[$0].time < time }).min(by: { list[$0].time < list[$1].time })
-            {
+            while let place = list.indices.filter({ list[$0].time < time }).min(by: { list[$0].time < list[$1].time }) {
                 let first = list.remove(at: place)
                 let (ended, again) = (queue.popEnded(before: time)?.access.entry, queue.cancel(first.entry)?.time)
                 #expect(ended == first.entry && again == nil)
