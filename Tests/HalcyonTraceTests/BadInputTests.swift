@@ -33,8 +33,8 @@ import Testing
     @Test func unusableHeadersAreRefused() throws {
         #expect(
             try fault("1,a,10\n2,b,20\n")
-                == "t.csv:1: no column is named 'key' (or id, obj_id, object_id); the columns are '1', 'a', '10'. A header "
-                + "such as time,key,size,category,user is needed, or the name of the key's column")
+                == "t.csv:1: the first line, '1,a,10', looks like a request and not like a header: write --header no "
+                + "--columns time=1,key=2,size=3 with the numbers of the columns, or --header yes if it is a header")
         #expect(try fault("time;key\n1;a\n")?.contains("the columns are 'time;key' (is the delimiter ';'?)") == true)
         #expect(
             try fault("time,key\n1,a\n", .with { $0.columns.size = "bytes" })

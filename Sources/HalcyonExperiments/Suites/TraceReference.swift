@@ -13,6 +13,14 @@ public struct TraceReference: Sendable, Hashable {
     public var sizes = "first"
     /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
     public var columns: String?
+    /// Whether the first line of a CSV is a header, as for `--header`. The default is `auto`.
+    public var header = HeaderRule.auto
+    /// The byte between the fields of a CSV, as for `--delimiter`. Nil by default.
+    public var delimiter: UInt8?
+    /// The format of the file, as for `--trace-format`. Nil by default: that of its name.
+    public var format: TraceFormat?
+    /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
+    public var timeUnit = TimeUnit.seconds
     /// The format of a published trace, as for `--preset`. Nil by default.
     public var preset: TracePreset?
     /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
@@ -71,6 +79,10 @@ public struct TraceReference: Sendable, Hashable {
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
         options.sort = sort
         options.preset = preset
+        options.header = header
+        options.delimiter = delimiter
+        options.format = format
+        options.timeUnit = timeUnit
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
                 throw ReplayError.data("\(self.path): \(error.description)")
@@ -94,7 +106,9 @@ public struct TraceReference: Sendable, Hashable {
 
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
-    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort", "shuffle"]
+    static let readingFields = [
+        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "limit", "skip", "sort", "shuffle",
+    ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
     ///
@@ -111,13 +125,16 @@ extension TraceReference {
             do { _ = try ColumnNames(parsing: text) } catch { throw value.fault(error.description) }
             columns = text
         }
-        if let value = fields["preset"] {
-            let name = try value.text(as: "A preset")
-            guard let known = TracePreset(rawValue: name) else {
-                let accepted = TracePreset.allCases.map(\.rawValue).joined(separator: ", ")
-                throw value.fault("'\(name.shortened)' is not a preset: write one of \(accepted).")
+        preset = try fields["preset"].map { value throws(ReplayError) in try Self.choice(value, "a preset") }
+        if let value = fields["header"] { header = try Self.choice(value, "a rule for the header") }
+        format = try fields["format"].map { value throws(ReplayError) in try Self.choice(value, "a format") }
+        if let value = fields["time_unit"] { timeUnit = try Self.choice(value, "a unit of times") }
+        if let value = fields["delimiter"] {
+            let text = try value.text(as: "A delimiter")
+            guard let byte = TraceLoadOptions.delimiter(named: text) else {
+                throw value.fault("'\(text.shortened)' is not a delimiter: write one ASCII character, or tab.")
             }
-            preset = known
+            delimiter = byte
         }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")
@@ -127,5 +144,17 @@ extension TraceReference {
         shuffle = try fields["shuffle"].map { value throws(ReplayError) in
             UInt64(try value.whole(atLeast: 0, as: "a seed"))
         }
+    }
+
+    /// Reads one of a few names.
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ value: YAMLValue, _ what: String
+    ) throws(ReplayError) -> Choice {
+        let name = try value.text(as: what.prefix(1).uppercased() + what.dropFirst())
+        guard let known = Choice(rawValue: name) else {
+            let accepted = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw value.fault("'\(name.shortened)' is not \(what): write one of \(accepted).")
+        }
+        return known
     }
 }

@@ -12,8 +12,12 @@ public struct TraceLoadOptions: Sendable {
     /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.
     public var compression: Compression?
     /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
+    ///
+    /// A run of spaces counts as one delimiter if this is a space, and spaces at the start and the end of a line do not count.
     public var delimiter: UInt8?
-    /// The names of the columns of a CSV.
+    /// Whether the first line of a CSV is a header. Other formats accept ``HeaderRule/auto`` alone.
+    public var header = HeaderRule.auto
+    /// The names of the columns of a CSV, or their numbers from 1 if it has no header.
     public var columns = ColumnNames()
     /// The unit of times in a CSV.
     public var timeUnit = TimeUnit.seconds
@@ -47,9 +51,29 @@ public struct TraceLoadOptions: Sendable {
 
     /// Creates the default options.
     public init() {}
+
+    /// Returns the delimiter that an argument names: one ASCII character, `tab` or `\t`; otherwise `nil`.
+    public static func delimiter(named argument: String) -> UInt8? {
+        if argument == "tab" || argument == "\\t" { return 9 }
+        guard argument.utf8.count == 1, let byte = argument.utf8.first else { return nil }
+        return byte
+    }
+}
+
+/// The rule that decides whether the first line of a CSV is a header.
+public enum HeaderRule: String, Sendable, CaseIterable {
+    /// The first line is a header. It is refused if it looks like a request: if a column that is named by ``ColumnNames`` has a number
+    /// for a name, or the line has more digits than letters, and no column has a usual name.
+    case auto
+    /// The first line is a header, whatever is in it.
+    case yes
+    /// The first line is a request. ``ColumnNames`` has the numbers of columns, counted from 1; a file of one column needs none.
+    case no
 }
 
 /// The names of CSV columns. `nil` looks for the usual names, ignoring case.
+///
+/// Without a header (``HeaderRule/no``) they are numbers from 1, and `nil` means that there is no such column.
 public struct ColumnNames: Sendable, Equatable {
     /// The column of keys; usually `key`, `id`, `obj_id`, `object_id`.
     public var key: String?
@@ -73,7 +97,8 @@ public struct ColumnNames: Sendable, Equatable {
         self.user = user
     }
 
-    /// Reads column names as text: `key=item,time=ts,category=brand`. A role that is not named keeps the usual names.
+    /// Reads column names as text: `key=item,time=ts,category=brand`, or `time=1,key=2,size=3` for a file without a header. A role that
+    /// is not named keeps the usual names.
     ///
     /// - Throws: ``Fault`` if a part does not name a role and a column, or a role is named twice.
     public init(parsing text: String) throws(Fault) {

@@ -20,6 +20,11 @@ struct TraceOpening {
 
     /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
     init(_ path: String, _ options: TraceLoadOptions) throws(TraceError) {
+        if options.header != .auto, options.preset != nil || (options.format ?? TraceFormat(path: path) ?? .csv) != .csv {
+            let reader = options.preset.map { "the preset \($0.rawValue)" } ?? "this format"
+            throw TraceError(
+                file: path, message: "\(reader) decides whether there is a header: leave out --header, which is for CSV")
+        }
         if let preset = options.preset {
             try self.init(published: preset, path, options)
         } else {
@@ -56,17 +61,29 @@ struct TraceOpening {
         case .csv:
             let delimiter = try TraceOpening.delimiter(options, path)
             if try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
-            let line = try reader.takeLine() ?? []
+            let line: [UInt8]
+            if options.header == .no {
+                let first = try reader.peekLine()
+                line = first.line
+                linesBefore = first.emptyLines
+                if line.isEmpty { throw TraceError(file: path, message: "holds no request") }
+            } else {
+                line = try reader.takeLine() ?? []
+                linesBefore = 1
+            }
+            let lineNumber = options.header == .no ? linesBefore + 1 : 1
             if let byte = line.first(where: { $0 < 32 && $0 != 9 }) {
                 throw TraceError(
-                    file: path, line: 1, message: "\(quoted(line)) contains the control byte \(byte); this is not a CSV"
-                )
+                    file: path, line: lineNumber,
+                    message: "\(quoted(line)) contains the control byte \(byte); this is not a CSV")
             }
-            let header = CSVHeader(line: line, delimiter: delimiter, path: path)
+            let header = CSVHeader(
+                line: line, delimiter: delimiter, path: path, rule: options.header, lineNumber: lineNumber)
             let roles = try header.roles(options.columns)
             columns = header.use(of: roles)
-            parser = CSVRowParser(roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit)
-            linesBefore = 1
+            parser = CSVRowParser(
+                roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit,
+                hasHeader: options.header != .no)
         case .twitter:
             // timestamp, anonymized key, key size, value size, client, operation, time to live
             parser = CSVRowParser(

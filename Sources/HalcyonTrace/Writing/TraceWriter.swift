@@ -208,7 +208,9 @@ struct CSVNames {
         var table = StringTable()
         for number in 0..<count {
             let name = names.utf8(UInt32(number))
-            var needsQuotes = false
+            // A reader drops the blanks around a field without quotes.
+            let ends = [name.first, name.last]
+            var needsQuotes = ends.contains(32) || ends.contains(9)
             for byte in name {
                 if byte < 32, byte != 9 {
                     throw TraceError(

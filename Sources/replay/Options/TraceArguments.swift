@@ -6,6 +6,7 @@ extension TraceFormat: ExpressibleByArgument {}
 extension Compression: ExpressibleByArgument {}
 extension TimeUnit: ExpressibleByArgument {}
 extension TracePreset: ExpressibleByArgument {}
+extension HeaderRule: ExpressibleByArgument {}
 
 /// The trace and the options for reading it.
 struct TraceArguments: ParsableArguments {
@@ -53,14 +54,19 @@ struct ReadingArguments: ParsableArguments {
     @Option(help: "The compression of the trace; by default from the file extension and the first bytes.")
     var compression: Compression?
 
-    @Option(help: "The character between the fields of a CSV; 'tab' for a tab.")
+    @Option(help: "The character between the fields of a CSV; 'tab' for a tab. A run of spaces is one delimiter with ' '.")
     var delimiter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Names of columns that differ from the usual ones: key=item,time=ts,category=brand.",
+            "Names of columns that differ from the usual ones: key=item,time=ts,category=brand. With --header no, numbers from 1: "
+                + "time=1,key=2,size=3.",
             valueName: "role=name,…"))
     var columns: String?
+
+    @Option(
+        help: "Whether the first line of a CSV is a header. 'auto' is yes, and refuses a header that looks like a request.")
+    var header: HeaderRule = .auto
 
     @Option(help: "The unit of times in a CSV; by default s.")
     var timeUnit: TimeUnit?
@@ -92,6 +98,7 @@ struct ReadingArguments: ParsableArguments {
         }
         options.preset = preset
         options.timeUnit = timeUnit ?? .seconds
+        options.header = header
         options.skipBadLines = skipBadLines
         options.sort = sort
         options.names = names
@@ -100,8 +107,7 @@ struct ReadingArguments: ParsableArguments {
         }
         options.sizes = rule
         if let delimiter {
-            let text = ["tab": "\t", "\\t": "\t"][delimiter] ?? delimiter
-            guard text.utf8.count == 1, let byte = text.utf8.first else {
+            guard let byte = TraceLoadOptions.delimiter(named: delimiter) else {
                 throw ReplayError.usage("'\(delimiter)' is not a delimiter: write one ASCII character, or tab.")
             }
             options.delimiter = byte

@@ -255,8 +255,7 @@ struct PresetRowParser: RowParser {
         guard let size = CSVNumbers.size(bytes + field.start, field.length) else {
             throw LineFault(
                 column: field.start - line + 1,
-                message: "size \(text(field, bytes)) is not a number of bytes; whole numbers from 0 (unknown) to "
-                    + "\(SizeRule.largest) are accepted")
+                message: CSVNumbers.sizeFault(bytes + field.start, field.length, found: text(field, bytes)))
         }
         return size
     }
