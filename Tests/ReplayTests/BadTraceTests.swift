@@ -32,7 +32,8 @@ struct BadTraceTests {
         ),
         (
             "name.xyz", Array("key\na\n".utf8),
-            ": the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog, lcs"
+            ": neither the name nor the first lines show the format; give one of csv, oracleGeneral, vscsi, twitter, "
+                + "accessLog, lcs, lrb, arc, lirs, spc, msr, objectStore, address, int32, int32be, int64, int64be"
         ),
         (
             "huge.csv", Array(("key,size\n" + (0..<16_385).map { "\($0 % 7),281474976710655\n" }.joined()).utf8),

@@ -17,12 +17,16 @@ public struct TraceReference: Sendable, Hashable {
     public var header = HeaderRule.auto
     /// The byte between the fields of a CSV, as for `--delimiter`. Nil by default.
     public var delimiter: UInt8?
-    /// The format of the file, as for `--trace-format`. Nil by default: that of its name.
+    /// The format of the file, as for `--trace-format`. Nil by default: that of its name, or one that its first lines show.
     public var format: TraceFormat?
     /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
     public var timeUnit = TimeUnit.seconds
     /// The format of a published trace, as for `--preset`. Nil by default.
     public var preset: TracePreset?
+    /// The blocks that a range of a disk requests, as for `--blocks`. Nil by default.
+    public var blocks: BlockRule?
+    /// Whether writes are requests, too, as for `--count-writes`. False by default.
+    public var countsWrites = false
     /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
     public var skip = 0
     /// The maximum number of requests. Nil by default: no limit. For per-user caches it counts requests with a user.
@@ -83,6 +87,8 @@ public struct TraceReference: Sendable, Hashable {
         options.delimiter = delimiter
         options.format = format
         options.timeUnit = timeUnit
+        options.blocks = blocks
+        options.countsWrites = countsWrites
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
                 throw ReplayError.data("\(self.path): \(error.description)")
@@ -107,7 +113,9 @@ public struct TraceReference: Sendable, Hashable {
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
-        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "limit", "skip", "sort", "shuffle",
+        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "blocks", "count_writes", "limit",
+        "skip", "sort",
+        "shuffle",
     ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
@@ -136,6 +144,14 @@ extension TraceReference {
             }
             delimiter = byte
         }
+        if let value = fields["blocks"] {
+            let text = try value.text(as: "A rule for blocks")
+            guard let rule = BlockRule(argument: text) else {
+                throw value.fault("'\(text.shortened)' is not a rule for blocks: write \(BlockRule.accepted).")
+            }
+            blocks = rule
+        }
+        if let value = fields["count_writes"] { countsWrites = try value.truth(as: "Whether writes count") }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")
         }

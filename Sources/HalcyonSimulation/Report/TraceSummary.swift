@@ -86,6 +86,7 @@ extension LoadReport {
             sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
         }
         if let preset { sentences.append(preset.summary) }
+        if let formatRule { sentences.append(formatRule) }
         if !operations.isEmpty {
             sentences.append("Rows by operation: \(operations.map(\.text).joined(separator: ", ")).")
         }

@@ -172,6 +172,12 @@ public struct LoadReport: Sendable, Equatable {
     public var heldTimes = 0
     /// The preset that was used.
     public var preset: TracePreset?
+    /// The format that was read; `nil` with a preset.
+    public var format: TraceFormat?
+    /// Whether the first lines of the file showed the format, because neither an option nor the name did.
+    public var isFormatRecognized = false
+    /// What the reader of a format with fixed fields decided that its lines do not show, as one sentence; otherwise `nil`.
+    public var formatRule: String?
     /// The rows by operation, in the order of the preset or of libCacheSim; empty for a source without operations.
     ///
     /// They are counted in whole pieces of the source, so under ``TraceLoadOptions/limit`` they can exceed what was used.
@@ -183,6 +189,14 @@ public struct LoadReport: Sendable, Equatable {
 
     /// Creates a report without observations.
     public init() {}
+
+    /// Notes the format, how it was found and what its reader decides.
+    mutating func setFormat(_ format: TraceFormat?, _ isRecognized: Bool, _ options: TraceLoadOptions) {
+        self.format = format
+        isFormatRecognized = isRecognized
+        guard let format, let rule = format.rule(options) else { return }
+        formatRule = "Format \(format.rawValue)\(isRecognized ? ", as the first lines show" : ""): \(rule)."
+    }
 }
 
 extension Trace {

@@ -26,6 +26,7 @@ extension Trace {
         let present = opening.parser.present
         let notes = opening.notes
         let columns = opening.columns
+        let (format, isRecognized) = (opening.format, opening.isFormatRecognized)
         let threads = max(1, options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
         let end = options.limit.map { $0.addingReportingOverflow(options.skip) }.map {
             $0.overflow ? Int.max : $0.partialValue
@@ -35,10 +36,10 @@ extension Trace {
         var assembler = TraceAssembler(parsed, present: present, options: options, place: place)
         assembler.report.columns = columns
         assembler.report.preset = options.preset
+        assembler.report.setFormat(format, isRecognized, options)
         assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
         var trace = try assembler.trace()
-        let isLog = options.preset == nil && (options.format ?? TraceFormat(path: path)) == .accessLog
-        if options.recording, isLog, !options.sort, options.skip == 0 {
+        if options.recording, format == .accessLog, !options.sort, options.skip == 0 {
             do throws(AccessLogError) { trace.recording = try TraceRecording(ofLog: path, for: trace) } catch {
                 throw TraceError(error)
             }

@@ -7,9 +7,9 @@ public struct TraceLoadOptions: Sendable {
     /// With a preset, ``format`` is text or `nil`, ``timeUnit`` is ignored, and ``columns`` may name the columns of
     /// size, category and user.
     public var preset: TracePreset?
-    /// The format; `nil` derives it from the file's name.
+    /// The format; `nil` derives it from the file's name, and from its first lines where these show a format beyond doubt.
     public var format: TraceFormat?
-    /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.
+    /// The compression; `nil` derives it from the file's first bytes.
     public var compression: Compression?
     /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
     ///
@@ -21,6 +21,12 @@ public struct TraceLoadOptions: Sendable {
     public var columns = ColumnNames()
     /// The unit of times in a CSV.
     public var timeUnit = TimeUnit.seconds
+    /// The objects that a request for a range of a disk requests, in the formats `arc`, `spc` and `msr`; `nil` is every
+    /// block of 512 bytes. Other formats accept only `nil`.
+    public var blocks: BlockRule?
+    /// Whether writes are requests, too, in the formats `spc`, `msr` and `objectStore`. The default is false. Other formats
+    /// accept only false.
+    public var countsWrites = false
     /// The rule that gives objects their sizes.
     public var sizes = SizeRule.firstRequest
     /// Whether to skip lines that cannot be parsed and count them in ``LoadReport/badLines``, instead of throwing an
@@ -69,6 +75,31 @@ public enum HeaderRule: String, Sendable, CaseIterable {
     case yes
     /// The first line is a request. ``ColumnNames`` has the numbers of columns, counted from 1; a file of one column needs none.
     case no
+}
+
+/// A rule for the objects that a request for a range of a disk requests.
+public enum BlockRule: Sendable, Hashable {
+    /// Every block of this number of bytes that the range touches, in ascending order. At least 512, a multiple of 512.
+    /// Every object counts 1.
+    case split(bytes: Int)
+    /// One object, which the first sector of the range names and whose size is the length of the range.
+    case whole
+
+    /// Reads an argument: `whole`, or a number of bytes such as `512` or `4KiB`; `nil` for another text, or a number that
+    /// is not a positive multiple of 512.
+    public init?(argument: String) {
+        if argument == "whole" {
+            self = .whole
+            return
+        }
+        guard let bytes = ByteCount(argument: argument)?.value, bytes >= 512, bytes % 512 == 0, bytes <= 1 << 30 else {
+            return nil
+        }
+        self = .split(bytes: Int(bytes))
+    }
+
+    /// The arguments that ``init(argument:)`` accepts, for error messages.
+    public static let accepted = "a multiple of 512 bytes, such as 512 or 4KiB, or whole"
 }
 
 /// The names of CSV columns. `nil` looks for the usual names, ignoring case.

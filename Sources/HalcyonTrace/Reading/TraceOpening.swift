@@ -17,13 +17,19 @@ struct TraceOpening {
     private(set) var columns = ColumnUse()
     /// The names of the source's operations; empty if it has none.
     private(set) var operations: [String] = []
+    /// The format; `nil` with a preset.
+    private(set) var format: TraceFormat?
+    /// Whether the first lines showed the format.
+    private(set) var isFormatRecognized = false
 
     /// Opens a trace. Throws an error if the file cannot be read, is empty, or has no valid header.
     init(_ path: String, _ options: TraceLoadOptions) throws(TraceError) {
-        if options.header != .auto, options.preset != nil || (options.format ?? TraceFormat(path: path) ?? .csv) != .csv {
+        if options.header != .auto, options.preset != nil || (options.format ?? TraceFormat(path: path) ?? .csv) != .csv
+        {
             let reader = options.preset.map { "the preset \($0.rawValue)" } ?? "this format"
             throw TraceError(
-                file: path, message: "\(reader) decides whether there is a header: leave out --header, which is for CSV")
+                file: path, message: "\(reader) decides whether there is a header: leave out --header, which is for CSV"
+            )
         }
         if let preset = options.preset {
             try self.init(published: preset, path, options)
@@ -35,32 +41,46 @@ struct TraceOpening {
     /// Opens a trace of any format.
     private init(formatted path: String, _ options: TraceLoadOptions) throws(TraceError) {
         self.path = path
-        guard let format = options.format ?? TraceFormat(path: path) else {
-            _ = try FileSource(path: path)
-            let known = TraceFormat.allCases.map(\.rawValue).joined(separator: ", ")
-            throw TraceError(
-                file: path, message: "the name does not imply the format; give one of \(known)")
-        }
-        isBinary = format.isBinary
-        switch format {
-        case .csv, .twitter: timeUnit = options.timeUnit
-        case .oracleGeneral, .accessLog, .lcs: timeUnit = .seconds
-        case .vscsi: timeUnit = .microseconds
-        }
+        let named = options.format ?? TraceFormat(path: path)
         let source: any ByteSource =
-            if format == .accessLog {
+            if named == .accessLog {
                 try AccessLogSource(path: path, options, notes)
             } else {
-                try openSource(path, format: format, compression: options.compression)
+                try openSource(path, format: named, compression: options.compression)
             }
-        reader = ChunkReader(source: source, path: path, target: options.chunkBytes)
-        if try reader.peek(1).isEmpty, format != .accessLog {
+        // A line can request many blocks: small chunks keep what one of them requests small.
+        let target = named?.hasBlocks ?? true ? max(options.chunkBytes / 16, 1) : options.chunkBytes
+        reader = ChunkReader(source: source, path: path, target: target)
+        if try reader.peek(1).isEmpty, named != .accessLog {
             throw TraceError(file: path, message: "is empty; a trace has at least one request")
         }
+        var shown: TraceFormat?
+        let isPlain = options.columns == ColumnNames() && options.header == .auto && options.delimiter == nil
+        if options.format == nil, isPlain, named == nil || named == .csv {
+            shown = FormatRecognition.format(ofFirst: try reader.peek(FormatRecognition.bytes))
+        }
+        // Only a CSV can have a header.
+        guard let format = shown ?? named ?? (options.header == .auto ? nil : .csv) else {
+            let known = TraceFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TraceError(
+                file: path,
+                message: "neither the name nor the first lines show the format; give one of \(known)")
+        }
+        self.format = format
+        isFormatRecognized = shown != nil
+        try TraceOpening.verify(options, for: format, path)
+        isBinary = format.isBinary
+        switch format {
+        case .csv, .twitter, .lrb: timeUnit = options.timeUnit
+        case .oracleGeneral, .accessLog, .lcs, .arc, .lirs, .spc, .msr, .address: timeUnit = .seconds
+        case .int32, .int32be, .int64, .int64be: timeUnit = .seconds
+        case .objectStore: timeUnit = .milliseconds
+        case .vscsi: timeUnit = .microseconds
+        }
+        if !isBinary, try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
         switch format {
         case .csv:
             let delimiter = try TraceOpening.delimiter(options, path)
-            if try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
             let line: [UInt8]
             if options.header == .no {
                 let first = try reader.peekLine()
@@ -117,6 +137,64 @@ struct TraceOpening {
             reader.framing = .records(header.recordBytes)
             reader.extent = ChunkReader.RecordExtent(start: LCSHeader.bytes, count: header.requests)
             linesBefore = 0
+        case .lrb:
+            parser = LineParser(LRBLayout(timeUnit: options.timeUnit, sorts: options.sort), options)
+            linesBefore = 0
+        case .arc:
+            parser = LineParser(ARCLayout(options), options)
+            linesBefore = 0
+        case .lirs:
+            parser = LineParser(LIRSLayout(), options)
+            linesBefore = 0
+        case .spc:
+            parser = LineParser(SPCLayout(options), options)
+            operations = BlockRequests.operations
+            linesBefore = 0
+        case .msr:
+            parser = LineParser(MSRLayout(options), options)
+            operations = BlockRequests.operations
+            linesBefore = 0
+        case .objectStore:
+            parser = LineParser(
+                ObjectStoreLayout(countsWrites: options.countsWrites, sorts: options.sort), options)
+            operations = ObjectStoreLayout.operations
+            linesBefore = 0
+        case .address:
+            parser = LineParser(AddressLayout(), options)
+            linesBefore = 0
+        case .int32, .int32be, .int64, .int64be:
+            let integers = IntegerParser(
+                recordBytes: format == .int32 || format == .int32be ? 4 : 8,
+                isBigEndian: format == .int32be || format == .int64be)
+            parser = integers
+            reader.framing = .records(integers.recordBytes)
+            linesBefore = 0
+        }
+    }
+
+    /// Throws an error if an option does not apply to the format.
+    private static func verify(_ options: TraceLoadOptions, for format: TraceFormat?, _ path: String) throws(TraceError)
+    {
+        func names(_ applies: (TraceFormat) -> Bool) -> String {
+            TraceFormat.allCases.filter(applies).map(\.rawValue).joined(separator: ", ")
+        }
+        if let format, format.rule(options) != nil, options.columns != ColumnNames() || options.delimiter != nil {
+            throw TraceError(
+                file: path,
+                message:
+                    "the fields of \(format.rawValue) are fixed; leave out --columns and --delimiter, or read it as csv"
+            )
+        }
+        let what = format.map { "the format is \($0.rawValue)" } ?? "a preset is used"
+        if options.blocks != nil, format?.hasBlocks != true {
+            throw TraceError(
+                file: path, message: "\(what), but blocks can be chosen for \(names(\.hasBlocks)); leave out --blocks")
+        }
+        if options.countsWrites, format?.leavesWritesOut != true {
+            throw TraceError(
+                file: path,
+                message:
+                    "\(what), but writes are left out of \(names(\.leavesWritesOut)) only; leave out --count-writes")
         }
     }
 
@@ -131,6 +209,7 @@ struct TraceOpening {
                     "the format is \(format.rawValue), but the preset \(preset.rawValue) reads text; leave out the "
                     + "preset")
         }
+        try TraceOpening.verify(options, for: nil, path)
         isBinary = false
         timeUnit = .seconds
         let source = try openSource(path, format: .csv, compression: options.compression)

@@ -76,6 +76,7 @@ public struct TraceStream {
         report.noTimes = !present.contains(.times)
         report.columns = opening.columns
         report.preset = options.preset
+        report.setFormat(opening.format, opening.isFormatRecognized, options)
     }
 
     /// Returns whether the trace at `path` can be streamed again from its beginning: whether it is a regular file.

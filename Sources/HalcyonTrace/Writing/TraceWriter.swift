@@ -19,7 +19,7 @@ public enum TraceWriter {
         switch format {
         case .csv: try writeCSV(trace, to: path, compression: compression)
         case .oracleGeneral: try writeOracleGeneral(trace, to: path, compression: compression)
-        case .vscsi, .twitter, .accessLog, .lcs:
+        default:
             throw TraceError(file: path, message: "\(format.rawValue) cannot be written; csv and oracleGeneral can")
         }
     }

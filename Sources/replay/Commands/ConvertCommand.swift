@@ -6,7 +6,8 @@ import HalcyonTrace
 /// `replay convert IN OUT`: writes a trace in another format.
 struct ConvertCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "convert", abstract: "Write a trace in another format: CSV or libCacheSim's oracleGeneral.")
+        commandName: "convert", abstract: "Write a trace in another format: CSV or libCacheSim's oracleGeneral.",
+        discussion: OtherForms.text)
 
     @OptionGroup var trace: TraceArguments
 

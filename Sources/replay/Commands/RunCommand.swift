@@ -21,8 +21,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The traces: CSV with a header, oracleGeneral, lcs, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
-                + "- is standard input.", valueName: "trace"))
+            "The traces: CSV with a header, oracleGeneral, lcs, vSCSI, Twitter's text, or a form of --trace-format, plain, gzip, "
+                + "zstd or xz; or an access log; - is standard input.", valueName: "trace"))
     var traces: [String]
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments

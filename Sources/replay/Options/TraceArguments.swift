@@ -12,8 +12,8 @@ extension HeaderRule: ExpressibleByArgument {}
 struct TraceArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The trace: CSV with a header, oracleGeneral, lcs, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
-                + "- is standard input."))
+            "The trace: CSV with a header, oracleGeneral, lcs, vSCSI, Twitter's text, or a form of --trace-format, plain, gzip, "
+                + "zstd or xz; or an access log; - is standard input."))
     var trace: String
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments
@@ -48,13 +48,14 @@ struct ReadingArguments: ParsableArguments {
         help: "The format of a published trace: sets its columns, units, delimiter, categories and counted rows.")
     var preset: TracePreset?
 
-    @Option(help: "The format of the trace; by default that of the file extension.")
+    @Option(help: "The format of the trace; by default that of the file extension, or one that its first lines show.")
     var traceFormat: TraceFormat?
 
-    @Option(help: "The compression of the trace; by default from the file extension and the first bytes.")
+    @Option(help: "The compression of the trace; by default what the first bytes show.")
     var compression: Compression?
 
-    @Option(help: "The character between the fields of a CSV; 'tab' for a tab. A run of spaces is one delimiter with ' '.")
+    @Option(
+        help: "The character between the fields of a CSV; 'tab' for a tab. A run of spaces is one delimiter with ' '.")
     var delimiter: String?
 
     @Option(
@@ -65,11 +66,22 @@ struct ReadingArguments: ParsableArguments {
     var columns: String?
 
     @Option(
-        help: "Whether the first line of a CSV is a header. 'auto' is yes, and refuses a header that looks like a request.")
+        help:
+            "Whether the first line of a CSV is a header. 'auto' is yes, and refuses a header that looks like a request."
+    )
     var header: HeaderRule = .auto
 
     @Option(help: "The unit of times in a CSV; by default s.")
     var timeUnit: TimeUnit?
+
+    @Option(
+        help: ArgumentHelp(
+            "The blocks that a line of arc, spc or msr requests: \(BlockRule.accepted); by default 512.",
+            valueName: "bytes"))
+    var blocks: String?
+
+    @Flag(help: "Count writes of spc, msr and objectStore as requests, too, instead of leaving them out.")
+    var countWrites = false
 
     @Option(
         help: ArgumentHelp(
@@ -100,6 +112,13 @@ struct ReadingArguments: ParsableArguments {
         options.timeUnit = timeUnit ?? .seconds
         options.header = header
         options.skipBadLines = skipBadLines
+        options.countsWrites = countWrites
+        if let blocks {
+            guard let rule = BlockRule(argument: blocks) else {
+                throw ReplayError.usage("'\(blocks)' is not a rule for blocks: write \(BlockRule.accepted).")
+            }
+            options.blocks = rule
+        }
         options.sort = sort
         options.names = names
         guard let rule = SizeRule(argument: sizes) else {

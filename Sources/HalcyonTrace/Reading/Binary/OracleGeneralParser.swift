@@ -41,6 +41,6 @@ extension RowScratch {
         keys.kinds.update(repeating: TokenColumn.Kind.number, count: records)
         count = records
         lines = records
-        if records > 0 { lastTime = times[records - 1] }
+        if records > 0, present.contains(.times) { lastTime = times[records - 1] }
     }
 }

@@ -30,6 +30,7 @@ struct ChunkWorker {
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
+            let rows = rows.spans.contains { $0 != 1 } ? rows.expandingSpans() : rows
             var repeats = rows.repeats
             let kept = ChunkWorker.rowsAfter(skip, of: rows.count, &repeats, skipped: &result.skipped)
             if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }

@@ -37,6 +37,8 @@ final class RowScratch {
     var operations = OperationTally()
     /// The number of times that each request is made; empty if each is made once.
     var repeats: [UInt32] = []
+    /// The number of requests for consecutive keys that each row stands for; empty if each is one.
+    var spans: [UInt32] = []
     /// The time of the last request, in microseconds.
     var lastTime = Int64.min
     /// Whether to skip this row.
@@ -85,6 +87,7 @@ final class RowScratch {
         repeatedHeaders = 0
         operations.reset()
         repeats.removeAll(keepingCapacity: true)
+        spans.removeAll(keepingCapacity: true)
         lastTime = .min
         dropsRow = false
         firstLine = 0
