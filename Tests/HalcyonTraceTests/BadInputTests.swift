@@ -26,8 +26,9 @@ import Testing
         #expect(try fault("time,key\n") == "t.csv: holds no request")
         #expect(
             try fault("key\na\n", name: "t.dat")
-                == "t.dat: the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, "
-                + "accessLog, lcs")
+                == "t.dat: neither the name nor the first lines show the format; give one of csv, oracleGeneral, vscsi, "
+                + "twitter, accessLog, lcs, lrb, arc, lirs, spc, msr, objectStore, address, int32, int32be, int64, int64be"
+        )
     }
 
     @Test func unusableHeadersAreRefused() throws {

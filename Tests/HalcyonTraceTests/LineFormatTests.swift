@@ -339,7 +339,7 @@ import Testing
                 == "t.tr: the fields of lrb are fixed; leave out --columns and --delimiter, or read it as csv")
         #expect(
             fault(try folder.file("u.tr", "1 2 3\n"), .with { $0.blocks = .whole })
-                == "u.tr: the format is lrb, but blocks can be chosen for arc, spc, msr; leave out --blocks")
+                == "u.tr: the format is lrb, but blocks can be chosen for arc, spc, msr; leave out --block-size")
         #expect(
             fault(try folder.file("u.lis", "1 2 0 0\n"), .with { $0.countsWrites = true })
                 == "u.lis: the format is arc, but writes are left out of spc, msr, objectStore only; leave out --count-writes"

@@ -23,7 +23,7 @@ public struct TraceReference: Sendable, Hashable {
     public var timeUnit = TimeUnit.seconds
     /// The format of a published trace, as for `--preset`. Nil by default.
     public var preset: TracePreset?
-    /// The blocks that a range of a disk requests, as for `--blocks`. Nil by default.
+    /// The blocks that a range of a disk requests, as for `--block-size`. Nil by default.
     public var blocks: BlockRule?
     /// Whether writes are requests, too, as for `--count-writes`. False by default.
     public var countsWrites = false
@@ -113,7 +113,8 @@ public struct TraceReference: Sendable, Hashable {
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
-        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "blocks", "count_writes", "limit",
+        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "block_size", "count_writes",
+        "limit",
         "skip", "sort",
         "shuffle",
     ]
@@ -144,10 +145,10 @@ extension TraceReference {
             }
             delimiter = byte
         }
-        if let value = fields["blocks"] {
-            let text = try value.text(as: "A rule for blocks")
+        if let value = fields["block_size"] {
+            let text = try value.text(as: "A size of blocks")
             guard let rule = BlockRule(argument: text) else {
-                throw value.fault("'\(text.shortened)' is not a rule for blocks: write \(BlockRule.accepted).")
+                throw value.fault("'\(text.shortened)' is not a size of blocks: write \(BlockRule.accepted).")
             }
             blocks = rule
         }

@@ -188,7 +188,8 @@ struct TraceOpening {
         let what = format.map { "the format is \($0.rawValue)" } ?? "a preset is used"
         if options.blocks != nil, format?.hasBlocks != true {
             throw TraceError(
-                file: path, message: "\(what), but blocks can be chosen for \(names(\.hasBlocks)); leave out --blocks")
+                file: path,
+                message: "\(what), but blocks can be chosen for \(names(\.hasBlocks)); leave out --block-size")
         }
         if options.countsWrites, format?.leavesWritesOut != true {
             throw TraceError(

@@ -76,9 +76,9 @@ struct ReadingArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The blocks that a line of arc, spc or msr requests: \(BlockRule.accepted); by default 512.",
+            "The size of the blocks that a line of arc, spc or msr requests: \(BlockRule.accepted); by default 512.",
             valueName: "bytes"))
-    var blocks: String?
+    var blockSize: String?
 
     @Flag(help: "Count writes of spc, msr and objectStore as requests, too, instead of leaving them out.")
     var countWrites = false
@@ -113,9 +113,9 @@ struct ReadingArguments: ParsableArguments {
         options.header = header
         options.skipBadLines = skipBadLines
         options.countsWrites = countWrites
-        if let blocks {
-            guard let rule = BlockRule(argument: blocks) else {
-                throw ReplayError.usage("'\(blocks)' is not a rule for blocks: write \(BlockRule.accepted).")
+        if let blockSize {
+            guard let rule = BlockRule(argument: blockSize) else {
+                throw ReplayError.usage("'\(blockSize)' is not a size of blocks: write \(BlockRule.accepted).")
             }
             options.blocks = rule
         }

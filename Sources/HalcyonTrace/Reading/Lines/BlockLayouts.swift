@@ -44,7 +44,7 @@ struct BlockRequests: Sendable {
         }
         guard blockBytes != nil else {
             guard offset % unit == 0 else {
-                throw line.fault(field, "byte \(offset) is not a multiple of 512, as --blocks whole expects")
+                throw line.fault(field, "byte \(offset) is not a multiple of 512, as --block-size whole expects")
             }
             rows.keys.setNumber(rows.count, volume | first)
             rows.sizes[rows.count] = length
