@@ -83,6 +83,30 @@ import Testing
         #expect(whole.objectSizes == [1_025, 512, 512, 512])
     }
 
+    @Test("The example of SPC's specification, whose two reads have eight blocks each")
+    func exampleOfTheSpecificationIsRead() throws {
+        let text = """
+            0,20941264,8192,W,0.551706,Alpha/NT
+            0,20939840,8192,W,0.554041
+            0,20939808,8192,W,0.556202
+            1,3436288,15872,W,1.250720,0x123,5.99,test
+            1,3435888,512,W,1.609859
+            1,3435889,512,W,1.634761
+            0,7695360,4096,R,2.346628
+            1,10274472,4096,R,2.436645
+            2,30862016,4096,W,2.448003
+            2,30845544,4096,W,2.449733
+            1,10356592,4096,W,2.449733
+
+            """
+        let trace = try load(nil, text, name: "example.spc")
+        let second = (UInt64(1) << 40) + 10_274_472
+        #expect(keys(trace) == (0..<8).map { "\(7_695_360 + $0)" } + (0..<8).map { "\(second + $0)" })
+        #expect(trace.times.first == 2_346_628 && trace.times.last == 2_436_645)
+        // The writes have 3 · 16 + 31 + 1 + 1 + 3 · 8 blocks.
+        #expect(try load(.spc, text) { $0.countsWrites = true }.count == 16 + 105)
+    }
+
     @Test func msrReadsAreRequestsForBlocksOfADisk() throws {
         // 128166372003061629 is 2007-02-22 17:00:00.3061629; 4608 bytes from 1211904 on are sectors 2367…2375.
         let text = """

@@ -89,7 +89,7 @@ struct FormatCommandTests {
                 "block_size: 3",
                 "'3' is not a size of blocks: write a multiple of 512 bytes, such as 512 or 4KiB, or whole."
             ),
-            ("count_writes: maybe", "Whether writes count"),
+            ("count_writes: maybe", "'maybe' is neither true nor false."),
         ] {
             _ = try folder.file(
                 "bad.yml",

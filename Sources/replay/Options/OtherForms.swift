@@ -6,7 +6,8 @@ enum OtherForms {
         let name: String
         /// The fields of a line.
         let fields: String
-        /// The options and the program of awk. With `awk` before it, it fits into a line of a help text.
+        /// The options and the program of awk. With `awk` before it, it fits into a line of a help text. Block numbers are
+        /// printed by `%.0f`, because mawk cuts `%d` at 2³¹ − 1.
         let awk: String
         /// The options of replay that read what awk writes.
         let options: String
@@ -17,20 +18,20 @@ enum OtherForms {
     static let all = [
         Form(
             name: "SYSTOR '17", fields: "Timestamp,Response,IOType,LUN,Offset,Size",
-            awk: #"-F, '$3=="R"{for(b=int($5/512);b*512<$5+$6;b++)printf $1","$4"-%d\n",b}'"#, options: timeAndKey),
+            awk: #"-F, '$3=="R"{for(b=int($5/512);b*512<$5+$6;b++)printf $1","$4"-%.0f\n",b}'"#, options: timeAndKey),
         Form(
             name: "Tencent block", fields: "Timestamp,Offset,Size,IOType,VolumeID",
-            awk: #"-F, '$4==0{for(b=$2;b<$2+$3;b++)printf $1","$5"-%d\n",b}'"#, options: timeAndKey),
+            awk: #"-F, '$4==0{for(b=$2;b<$2+$3;b++)printf $1","$5"-%.0f\n",b}'"#, options: timeAndKey),
         Form(
             name: "Alibaba block", fields: "device_id,opcode,offset,length,timestamp",
-            awk: #"-F, '$2=="R"{for(b=int($3/512);b*512<$3+$4;b++)printf $5","$1"-%d\n",b}'"#,
+            awk: #"-F, '$2=="R"{for(b=int($3/512);b*512<$3+$4;b++)printf $5","$1"-%.0f\n",b}'"#,
             options: timeAndKey + " --time-unit us"),
         Form(
             name: "K5cloud", fields: "volume,time,type,offset,length",
-            awk: #"-F, '$3~/^R/{for(b=int($4/512);b*512<$4+$5;b++)printf $2","$1"-%d\n",b}'"#, options: timeAndKey),
+            awk: #"-F, '$3~/^R/{for(b=int($4/512);b*512<$4+$5;b++)printf $2","$1"-%.0f\n",b}'"#, options: timeAndKey),
         Form(
             name: "Camelab", fields: "time type block blocks",
-            awk: #"'tolower($2)!~/^w/{for(b=$3;b<$3+$4;b++)printf"%d\n",b}'"#, options: "--trace-format lirs"),
+            awk: #"'tolower($2)!~/^w/{for(b=$3;b<$3+$4;b++)printf"%.0f\n",b}'"#, options: "--trace-format lirs"),
         Form(
             name: "Microsoft enterprise", fields: "DiskRead, time, …, offset, size, …, disk; a read is one object",
             awk: #"-F' *, *' '$1~/^ *DiskRead$/&&$6~/^0x/{print $9"-"$6}'"#, options: "--header no --columns key=1"),

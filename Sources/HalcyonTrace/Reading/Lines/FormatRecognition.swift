@@ -4,8 +4,9 @@ enum FormatRecognition {
     static let bytes = 4_096
     private static let mostLines = 64
 
-    /// Returns the format of a text that starts with these bytes, of which all are given if they are fewer than
-    /// ``bytes``; `nil` if they show none, or could be of several.
+    /// Returns the format that the first bytes of a text show; `nil` if they show none, or could be of several.
+    ///
+    /// Fewer than ``bytes`` are the whole text.
     static func format(ofFirst head: ArraySlice<UInt8>) -> TraceFormat? {
         guard !head.contains(0) else { return nil }
         var lines = head.split(separator: 10, omittingEmptySubsequences: false)
