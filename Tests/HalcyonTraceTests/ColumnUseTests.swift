@@ -38,7 +38,8 @@ import Testing
     /// A row number beside the key must not become the key because its column comes first in a list of names.
     @Test(arguments: [
         ("id,user_id,obj_id,size", "key", ["id", "obj_id"]), ("Timestamp,key,time", "time", ["Timestamp", "time"]),
-        ("key,size,OBJ_SIZE,bytes", "size", ["size", "OBJ_SIZE", "bytes"]), ("key,tags,category", "category", ["tags", "category"]),
+        ("key,size,OBJ_SIZE,bytes", "size", ["size", "OBJ_SIZE", "bytes"]),
+        ("key,tags,category", "category", ["tags", "category"]),
         ("client,key,user", "user", ["client", "user"]),
     ])
     func twoUsualNamesOfOneRoleAreRefused(_ header: String, _ role: String, _ names: [String]) throws {

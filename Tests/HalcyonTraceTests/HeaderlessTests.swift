@@ -71,14 +71,16 @@ import Testing
         #expect(Array(trace.times) == [1_000_000, 2_000_000, 10_000_000])
         #expect(trace.names.keys[1] == "bb")
         let named = try Trace.load(
-            folder.file("u.txt", " time  key \n1 \"a b\"\n"), .with {
+            folder.file("u.txt", " time  key \n1 \"a b\"\n"),
+            .with {
                 $0.delimiter = 32
                 $0.names = .keys
             })
         #expect(named.names.keys[0] == "a b")
         for (line, found) in [("1 a ", "'1 a ' has 2 fields"), ("1 a 5 6", "'1 a 5 6' has more than the 3 fields")] {
             let path = try folder.file("v.txt", "1 a 5\n\(line)\n")
-            let found = "v.txt:2: \(found) \(found.contains("more") ? "of the first line" : "where the first line has 3")"
+            let found =
+                "v.txt:2: \(found) \(found.contains("more") ? "of the first line" : "where the first line has 3")"
             #expect(fault(path, options(ColumnNames(key: "2", time: "1"), delimiter: " ")) == found)
         }
     }
@@ -146,6 +148,7 @@ import Testing
         let record = [UInt8](repeating: 0, count: 24)
         #expect(
             fault(try folder.file("t.oracleGeneral", record), .with { $0.header = .no })
-                == "t.oracleGeneral: this format decides whether there is a header: leave out --header, which is for CSV")
+                == "t.oracleGeneral: this format decides whether there is a header: leave out --header, which is for CSV"
+        )
     }
 }

@@ -15,7 +15,8 @@ import Testing
 
     /// What pandas writes for a column of whole numbers with a gap is read as before the gap was there.
     @Test func floatsOfPandasAreWholeNumbers() throws {
-        let floats = try load("time,key,size\n1.0,a,10.0\n1.5e0,b,\n2E0,a,10.0\n1.5e+9,c,1e3\n1600000000.25,c,1.0e+03\n")
+        let floats = try load(
+            "time,key,size\n1.0,a,10.0\n1.5e0,b,\n2E0,a,10.0\n1.5e+9,c,1e3\n1600000000.25,c,1.0e+03\n")
         let plain = try load("time,key,size\n1,a,10\n1.5,b,\n2,a,10\n1500000000,c,1000\n1600000000.25,c,1000\n")
         #expect(floats.objectSizes == [10, 1, 1_000])
         #expect(floats.report.sizeDisagreements == 0)
@@ -23,10 +24,12 @@ import Testing
         #expect(floats.fingerprint == plain.fingerprint)
     }
 
-    @Test(arguments: [
-        ("0", 0), ("0.0", 0), ("000", 0), ("10.", 10), ("10.000", 10), ("1e0", 1), ("1E3", 1_000), ("1.5e9", 1_500_000_000),
-        ("1.5e+01", 15), ("0.5e1", 5), ("1200e-2", 12), ("2.81474976710655e14", 281_474_976_710_655), ("0e99", 0),
-    ] as [(String, UInt64)])
+    @Test(
+        arguments: [
+            ("0", 0), ("0.0", 0), ("000", 0), ("10.", 10), ("10.000", 10), ("1e0", 1), ("1E3", 1_000),
+            ("1.5e9", 1_500_000_000),
+            ("1.5e+01", 15), ("0.5e1", 5), ("1200e-2", 12), ("2.81474976710655e14", 281_474_976_710_655), ("0e99", 0),
+        ] as [(String, UInt64)])
     func wholeSizesAreRead(_ text: String, _ size: UInt64) throws {
         let trace = try load("key,size\na,\(text)\nb,7\n")
         #expect(trace.objectSizes == [max(size, 1), 7])
@@ -46,7 +49,8 @@ import Testing
         let path = try folder.file("t.csv", "key,size\na,\(text)\n")
         #expect(
             fault(path)
-                == "t.csv:2:3: size '\(text)' is not a number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted")
+                == "t.csv:2:3: size '\(text)' is not a number of bytes; whole numbers from 0 (unknown) to 281474976710655 are accepted"
+        )
     }
 
     @Test func timesMayHaveExponentsInEveryUnit() throws {
@@ -61,7 +65,8 @@ import Testing
 
     /// A blank after the comma belongs to no field; one in quotes does, also after it was written.
     @Test func blanksAroundFieldsAreDropped() throws {
-        let spaced = try load("time, key, size , user\n1, a, 10, u\n2 ,b ,\t20,\" u\"\n3, 7, 30 ,\n4,7 ,30, \"u\" \n5, \"a\",10,u\n")
+        let spaced = try load(
+            "time, key, size , user\n1, a, 10, u\n2 ,b ,\t20,\" u\"\n3, 7, 30 ,\n4,7 ,30, \"u\" \n5, \"a\",10,u\n")
         #expect(spaced.entries == [0, 1, 2, 2, 0])
         #expect(spaced.objectSizes == [10, 20, 30])
         #expect(spaced.users == [0, 1, Trace.noUser, 0, 0])
@@ -70,7 +75,9 @@ import Testing
         let copy = "\(folder.path)/copy.csv"
         try TraceWriter.write(spaced, to: copy, format: .csv)
         #expect(try Trace.load(copy).fingerprint == spaced.fingerprint)
-        #expect(fault(try folder.file("t.csv", "time,key\n1,  \n")) == "t.csv:2:3: the key is empty; each request needs one")
+        #expect(
+            fault(try folder.file("t.csv", "time,key\n1,  \n")) == "t.csv:2:3: the key is empty; each request needs one"
+        )
     }
 
     /// Thousands of rows that end with a delimiter are one empty field longer than their header.

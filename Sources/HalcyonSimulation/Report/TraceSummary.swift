@@ -88,7 +88,10 @@ extension LoadReport {
         if let preset { sentences.append(preset.summary) }
         if let formatRule { sentences.append(formatRule) }
         if !operations.isEmpty {
-            sentences.append("Rows by operation: \(operations.map(\.text).joined(separator: ", ")).")
+            let areRequests = preset == nil && operations.allSatisfy { $0.leftOut == 0 }
+            sentences.append(
+                "Rows by operation: \(operations.map(\.text).joined(separator: ", "))"
+                    + (areRequests ? "; every row is a request." : "."))
         }
         if repeatedHeaders > 0 {
             sentences.append("\(repeatedHeaders.counted("line")) left out that repeat the header.")

@@ -178,7 +178,8 @@ public struct LoadReport: Sendable, Equatable {
     public var isFormatRecognized = false
     /// What the reader of a format with fixed fields decided that its lines do not show, as one sentence; otherwise `nil`.
     public var formatRule: String?
-    /// The rows by operation, in the order of the preset or of libCacheSim; empty for a source without operations.
+    /// The rows by operation, in the order of the preset, of libCacheSim, or of first occurrence in a CSV; empty for a
+    /// source without operations.
     ///
     /// They are counted in whole pieces of the source, so under ``TraceLoadOptions/limit`` they can exceed what was used.
     public var operations: [OperationCount] = []

@@ -3,10 +3,15 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     /// Text with a header line; extensions `.csv`, `.tsv` (delimited by tabs) and `.txt`.
     case csv
     /// libCacheSim's 24-byte records (`u32 time, u64 key, u32 size, i64 next`); extensions `.oracleGeneral`, `.bin`.
+    ///
+    /// A file that is read so because of its name is refused if its first records cannot be a trace: next requests
+    /// beyond 2⁴⁰, times that often go back, or sizes with a mean above 1 GiB.
     case oracleGeneral
     /// VMware's vSCSI block traces, versions 1 and 2, with libCacheSim's interpretation; extension `.vscsi`.
     case vscsi
     /// The text of Twitter's published cache traces, with seven fields and no header; extensions `.twitter`, `.twr`.
+    ///
+    /// As with ``TracePreset/twitter``, deletions and reads of a value of size 0 are no requests.
     case twitter
     /// The SQLite file that `HalcyonAccessLog` records; extensions `.sqlite`, `.sqlite3`, `.db`.
     case accessLog

@@ -13,7 +13,8 @@ public struct TraceLoadOptions: Sendable {
     public var compression: Compression?
     /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
     ///
-    /// A run of spaces counts as one delimiter if this is a space, and spaces at the start and the end of a line do not count.
+    /// A run of spaces counts as one delimiter if this is a space, and spaces at the start and the end of a line do
+    /// not count.
     public var delimiter: UInt8?
     /// Whether the first line of a CSV is a header. Other formats accept ``HeaderRule/auto`` alone.
     public var header = HeaderRule.auto
@@ -68,12 +69,14 @@ public struct TraceLoadOptions: Sendable {
 
 /// The rule that decides whether the first line of a CSV is a header.
 public enum HeaderRule: String, Sendable, CaseIterable {
-    /// The first line is a header. It is refused if it looks like a request: if a column that is named by ``ColumnNames`` has a number
-    /// for a name, or the line has more digits than letters, and no column has a usual name.
+    /// The first line is a header. It is refused if it looks like a request: if a column that is named by
+    /// ``ColumnNames`` has a number for a name, or the line has more digits than letters, and no column has a usual
+    /// name.
     case auto
     /// The first line is a header, whatever is in it.
     case yes
-    /// The first line is a request. ``ColumnNames`` has the numbers of columns, counted from 1; a file of one column needs none.
+    /// The first line is a request. ``ColumnNames`` has the numbers of columns, counted from 1; a file of one column
+    /// needs none.
     case no
 }
 
@@ -128,8 +131,8 @@ public struct ColumnNames: Sendable, Equatable {
         self.user = user
     }
 
-    /// Reads column names as text: `key=item,time=ts,category=brand`, or `time=1,key=2,size=3` for a file without a header. A role that
-    /// is not named keeps the usual names.
+    /// Reads column names as text: `key=item,time=ts,category=brand`, or `time=1,key=2,size=3` for a file without a
+    /// header. A role that is not named keeps the usual names.
     ///
     /// - Throws: ``Fault`` if a part does not name a role and a column, or a role is named twice.
     public init(parsing text: String) throws(Fault) {

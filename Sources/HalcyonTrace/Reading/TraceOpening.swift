@@ -109,6 +109,7 @@ struct TraceOpening {
             parser = CSVRowParser(
                 roles: [.time, .key, .size, .valueSize, .user, .operation, .ignored],
                 delimiter: try TraceOpening.delimiter(options, path), options: options, timeUnit: options.timeUnit)
+            operations = TracePreset.twitter.operations.map(\.name)
             linesBefore = 0
         case .accessLog:
             parser = CSVRowParser(
@@ -116,15 +117,21 @@ struct TraceOpening {
                 timeUnit: timeUnit)
             linesBefore = 0
         case .oracleGeneral:
+            if options.format == nil {
+                let head = try reader.peek(OracleGeneralParser.checkedRecords * OracleGeneralParser.recordBytes)
+                try OracleGeneralParser.verify(head, path: path)
+            }
             parser = OracleGeneralParser(sorts: options.sort)
             reader.framing = .records(OracleGeneralParser.recordBytes)
             linesBefore = 0
         case .vscsi:
-            guard let vscsi = VSCSIParser(head: Array(try reader.peek(80)), sorts: options.sort) else {
+            guard let vscsi = VSCSIParser(head: Array(try reader.peek(VSCSIParser.headBytes)), sorts: options.sort)
+            else {
                 throw TraceError(
                     file: path, message: "the first records are of neither version 1 nor 2 of vSCSI traces")
             }
             parser = vscsi
+            operations = VSCSIParser.operations
             reader.framing = .records(vscsi.recordBytes)
             linesBefore = 0
         case .lcs:

@@ -50,6 +50,7 @@ public struct TraceStream {
     private var lines = 0
     private var lastTime = Int64.min
     private var operations = OperationTally()
+    private var operationNames = OperationNames()
     private var failure: TraceError?
 
     /// Opens a trace.
@@ -111,7 +112,8 @@ public struct TraceStream {
             report.unansweredReads += rows.unansweredReads
             report.repeatedHeaders += rows.repeatedHeaders
             operations.add(rows.operations)
-            report.operations = operations.counts(named: place.operations)
+            operationNames.add(rows.operationNames)
+            report.operations = operations.counts(named: place.operations) + operationNames.counts
             if rows.count == 0 { continue }
             if rows.count > toGive { rows.keep(0..<toGive) }
             toGive -= rows.count

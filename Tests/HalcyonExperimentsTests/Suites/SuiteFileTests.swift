@@ -14,6 +14,7 @@ struct SuiteFileTests {
         traces:
           - a.csv.zst
           - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4}
+          - {path: c.tr, columns: "time=1,key=2", header: no, delimiter: " ", format: csv, time_unit: ms}
         experiments:
           - name: one
             policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
@@ -36,7 +37,10 @@ struct SuiteFileTests {
         let suite = try Suite(parsing: Self.text, file: "x/tiny.yml")
         #expect(suite.name == "tiny")
         #expect(suite.description == "Two traces.")
-        #expect(suite.traces.map(\.name) == ["a", "other"])
+        #expect(suite.traces.map(\.name) == ["a", "other", "c"])
+        let headerless = suite.traces[2]
+        #expect(headerless.header == .no && headerless.delimiter == 32 && headerless.format == .csv)
+        #expect(headerless.columns == "time=1,key=2" && headerless.timeUnit == .milliseconds)
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
         (other.sort, other.preset) = (true, .metaCDN)

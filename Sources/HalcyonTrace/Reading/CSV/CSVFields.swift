@@ -31,7 +31,8 @@ struct CSVFields {
         return position
     }
 
-    /// Returns the position of the first byte from `start` on that is no blank: no space and no tab, unless it is the delimiter.
+    /// Returns the position of the first byte from `start` on that is no blank: no space and no tab, unless it is the
+    /// delimiter.
     private func afterBlanks(_ start: Int) -> Int {
         var position = start
         while isBlank(bytes[position]) { position += 1 }
@@ -142,16 +143,19 @@ struct CSVFields {
         return field.next
     }
 
-    /// Parses a Twitter operation and stores in `isRead` whether it is a read.
-    func isRead(at start: Int, _ isRead: inout Bool) throws(LineFault) -> Int {
-        let field = try text(at: start)
+    /// Parses an operation and stores its number in `number`.
+    func operation(at start: Int, _ known: [PresetOperation], _ number: inout Int) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
         let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
-        isRead = name.elementsEqual("get".utf8) || name.elementsEqual("gets".utf8)
+        guard let found = known.firstIndex(where: { name.elementsEqual($0.bytes) }) else {
+            throw PresetOperation.fault(name, known, column: start - line + 1)
+        }
+        number = found
         return field.next
     }
 
     /// Parses a field's text and removes its quotes in place, or, if it has none, the blanks around it.
-    private func trimmedText(at start: Int) throws(LineFault) -> (start: Int, length: Int, next: Int) {
+    func trimmedText(at start: Int) throws(LineFault) -> (start: Int, length: Int, next: Int) {
         var field = try text(at: start)
         if field.start > start { return field }
         let first = afterBlanks(start)
@@ -162,7 +166,8 @@ struct CSVFields {
         return field
     }
 
-    /// Parses a field's text and removes its quotes in place. Blanks before the first quote and after the last are accepted.
+    /// Parses a field's text and removes its quotes in place. Blanks before the first quote and after the last are
+    /// accepted.
     func text(at start: Int) throws(LineFault) -> (start: Int, length: Int, next: Int) {
         if bytes[start] == UInt8(ascii: "\"") { return try quotedText(at: start) }
         if isBlank(bytes[start]) {
@@ -231,7 +236,8 @@ struct CSVFields {
 
 /// Parsers of decimal numbers.
 enum CSVNumbers {
-    /// Parses a whole number of at most ``SizeRule/largest``, such as `10`, `10.0`, `1e3` or `1.5E+9`; `nil` for a fraction.
+    /// Parses a whole number of at most ``SizeRule/largest``, such as `10`, `10.0`, `1e3` or `1.5E+9`; `nil` for a
+    /// fraction.
     static func size(_ text: UnsafePointer<UInt8>, _ length: Int) -> UInt64? {
         var start = 0
         while start < length - 1, text[start] == 48 { start += 1 }
@@ -259,8 +265,8 @@ enum CSVNumbers {
         decimal(text, length, decimals: decimals)?.value
     }
 
-    /// Parses a decimal number such as `-12`, `12.50`, `1e3` or `1.5E+9`, multiplies it by 10 to the power of `decimals`, and truncates
-    /// further digits. `isExact` says whether all of them are 0.
+    /// Parses a decimal number such as `-12`, `12.50`, `1e3` or `1.5E+9`, multiplies it by 10 to the power of
+    /// `decimals`, and truncates further digits. `isExact` says whether all of them are 0.
     static func decimal(
         _ text: UnsafePointer<UInt8>, _ length: Int, decimals: Int
     ) -> (value: Int64, isExact: Bool)? {

@@ -23,7 +23,8 @@ struct CSVHeader {
 
     /// Returns the role of each column.
     ///
-    /// - Throws: ``TraceError`` if the key or a requested column is missing or occurs twice, if two columns have usual names of one
+    /// - Throws: ``TraceError`` if the key or a requested column is missing or occurs twice, if two columns have usual
+    ///   names of one
     ///   role, or if the header looks like a request and ``HeaderRule/auto`` applies.
     func roles(_ wanted: ColumnNames) throws(TraceError) -> [CSVRole] {
         if rule == .auto, looksLikeRequest(wanted) { throw requestFault(wanted) }
@@ -54,8 +55,17 @@ struct CSVHeader {
                 "no column is named 'key' (or id, obj_id, object_id); the columns are \(list)\(hint). A header such as "
                     + "time,key,size,category,user is needed, or the name of the key's column")
         }
+        // Its rows are only counted, so that an inspection shows what was not used.
+        if let column = names.indices.first(where: {
+            roles[$0] == .ignored && CSVHeader.operationNames.contains(names[$0].lowercased())
+        }) {
+            roles[column] = .operationName
+        }
         return roles
     }
+
+    /// The names of a column of operations, in lower case.
+    private static let operationNames = ["op", "operation", "opcode", "cmd"]
 
     /// Returns the columns that have these roles, and the others.
     func use(of roles: [CSVRole]) -> ColumnUse {
@@ -64,7 +74,7 @@ struct CSVHeader {
             guard let column = roles.firstIndex(of: CSVRole(role)) else { continue }
             use.used.append(ColumnUse.Column(role: role, name: names[column]))
         }
-        use.unused = names.indices.filter { roles[$0] == .ignored }.map { names[$0] }
+        use.unused = names.indices.filter { roles[$0] == .ignored || roles[$0] == .operationName }.map { names[$0] }
         return use
     }
 
@@ -103,7 +113,8 @@ struct CSVHeader {
         return exact.isEmpty ? names.indices.filter { names[$0].lowercased() == name.lowercased() } : exact
     }
 
-    /// Returns the columns that a file without a header is read by. Throws an error if one is not the number of a column.
+    /// Returns the columns that a file without a header is read by. Throws an error if one is not the number of a
+    /// column.
     private func numbers(_ wanted: ColumnNames) throws(TraceError) -> ColumnNames {
         if wanted == ColumnNames(), names.count == 1 { return ColumnNames(key: "1") }
         for role in ColumnUse.Role.allCases {
@@ -115,12 +126,14 @@ struct CSVHeader {
         return wanted
     }
 
-    /// Whether the first line is probably a request: no column has a usual name, and a column that is named has a number for a name, or
-    /// there are more digits than letters.
+    /// Whether the first line is probably a request: no column has a usual name, and a column that is named has a
+    /// number for a name, or there are more digits than letters.
     private func looksLikeRequest(_ wanted: ColumnNames) -> Bool {
         let usual = ColumnUse.Role.allCases.flatMap(\.usualNames)
         if names.contains(where: { usual.contains($0.lowercased()) }) { return false }
-        if ColumnUse.Role.allCases.contains(where: { role in wanted[role].map(isNumberInLine) ?? false }) { return true }
+        if ColumnUse.Role.allCases.contains(where: { role in wanted[role].map(isNumberInLine) ?? false }) {
+            return true
+        }
         let digits = line.count { $0 &- 48 < 10 }
         let letters = line.count { ($0 | 32) &- 97 < 26 }
         return digits > letters
@@ -217,6 +230,8 @@ enum CSVRole: Sendable, Equatable {
     case user
     /// Twitter's operation, such as `get` or `set`.
     case operation
+    /// An operation that is counted and has no other use.
+    case operationName
 
     /// Creates the role of a named column.
     init(_ role: ColumnUse.Role) {

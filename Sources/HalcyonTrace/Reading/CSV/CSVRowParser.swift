@@ -2,9 +2,9 @@
 ///
 /// Lines of plain fields are parsed in one pass without allocation. A field in double quotes may contain delimiters
 /// and, as `""`, quotes. It must not contain line breaks, because chunks of separate threads are cut at line breaks.
-/// Lines may end with LF or CR LF. Empty lines are skipped. Keys are bytes, so text that is not UTF-8 is preserved. Blanks around a
-/// field without quotes do not belong to it. A delimiter may follow the last field. If the delimiter is a space, a run of them is one
-/// delimiter, and those around a line do not count.
+/// Lines may end with LF or CR LF. Empty lines are skipped. Keys are bytes, so text that is not UTF-8 is preserved.
+/// Blanks around a field without quotes do not belong to it. A delimiter may follow the last field. If the delimiter
+/// is a space, a run of them is one delimiter, and those around a line do not count.
 struct CSVRowParser: RowParser {
     /// The role of each field.
     let roles: [CSVRole]
@@ -14,6 +14,8 @@ struct CSVRowParser: RowParser {
     /// Whether a time before the last one is accepted.
     let sorts: Bool
     let present: PresentColumns
+    /// The operations of Twitter's text.
+    private let operations = TracePreset.twitter.operations
     /// Whether a run of delimiters is one.
     private let joinsSpaces: Bool
     /// The line that says how many fields there are, for messages.
@@ -36,7 +38,7 @@ struct CSVRowParser: RowParser {
             case .size, .valueSize: present.insert(.sizes)
             case .category: present.insert(.categories)
             case .user: present.insert(.users)
-            case .ignored, .key, .operation: break
+            case .ignored, .key, .operation, .operationName: break
             }
         }
         self.present = present
@@ -46,6 +48,7 @@ struct CSVRowParser: RowParser {
 
     func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch) {
         var position = 0
+        if roles.contains(.operation) { rows.operations.prepare(operations.count) }
         roles.withUnsafeBufferPointer { roles in
             while position < count {
                 if bytes[position] == 10 || (bytes[position] == 13 && bytes[position + 1] == 10) {
@@ -87,7 +90,8 @@ struct CSVRowParser: RowParser {
         var time: Int64 = 0
         var timeAt = start
         var size: UInt64 = 0
-        var isRead = false
+        var operation = -1
+        var operationName = 0..<0
         var hasValue = false
         for field in 0...last {
             switch roles[field] {
@@ -105,7 +109,11 @@ struct CSVRowParser: RowParser {
                 position = try fields.size(at: position, &size)
                 hasValue = size > 0
                 size += keySize
-            case .operation: position = try fields.isRead(at: position, &isRead)
+            case .operation: position = try fields.operation(at: position, operations, &operation)
+            case .operationName:
+                let name = try fields.trimmedText(at: position)
+                operationName = name.start..<(name.start + name.length)
+                position = name.next
             }
             if field < last {
                 guard bytes[position] == delimiter else {
@@ -139,8 +147,27 @@ struct CSVRowParser: RowParser {
                 throw LineFault(column: problem.column, message: problem.message, stopsAlways: true)
             }
         }
-        if isRead, !hasValue { rows.dropsRow = true }
+        if operation >= 0 { count(operation, hasValue: hasValue, rows) }
+        if operationName != 0..<0 {
+            rows.operationNames.count(
+                UnsafeBufferPointer(start: bytes + operationName.lowerBound, count: operationName.count))
+        }
         return position + 1
+    }
+
+    /// Counts a row of Twitter's text by its operation, and decides whether it is a request: a read without a value
+    /// missed, and a deletion is none.
+    private func count(_ operation: Int, hasValue: Bool, _ rows: RowScratch) {
+        let isRequest: Bool
+        switch operations[operation].meaning {
+        case .read: isRequest = hasValue
+        case .write: isRequest = true
+        case .none: isRequest = false
+        }
+        rows.operations.count(operation, requests: isRequest ? 1 : 0)
+        guard !isRequest else { return }
+        rows.dropsRow = true
+        if operations[operation].meaning == .read { rows.unansweredReads += 1 }
     }
 }
 

@@ -68,8 +68,8 @@ struct ChunkReader {
         return line
     }
 
-    /// Consumes empty lines and returns the next line without consuming it, and the number of empty lines; an empty line at the end of
-    /// the source.
+    /// Consumes empty lines and returns the next line without consuming it, and the number of empty lines; an empty
+    /// line at the end of the source.
     mutating func peekLine() throws(TraceError) -> (line: [UInt8], emptyLines: Int) {
         var emptyLines = 0
         while let (line, bytes) = try nextLine() {

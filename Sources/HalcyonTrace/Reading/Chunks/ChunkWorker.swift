@@ -56,6 +56,7 @@ struct ChunkWorker {
         result.unansweredReads = rows.unansweredReads
         result.repeatedHeaders = rows.repeatedHeaders
         result.operations = rows.operations
+        result.operationNames = rows.operationNames
         result.firstLine = rows.firstLine
         result.firstTimeColumn = rows.firstTimeColumn
         result.problem = rows.problem
@@ -128,6 +129,7 @@ struct ChunkRows: Sendable {
     var unansweredReads = 0
     var repeatedHeaders = 0
     var operations = OperationTally()
+    var operationNames = OperationNames()
     var firstLine = 0
     var firstTimeColumn: Int?
     var problem: RowProblem?

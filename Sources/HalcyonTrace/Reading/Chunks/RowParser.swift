@@ -35,6 +35,8 @@ final class RowScratch {
     var repeatedHeaders = 0
     /// The rows by operation, of a source with operations.
     var operations = OperationTally()
+    /// The rows by the text of their operation, of a CSV that has a column of them.
+    var operationNames = OperationNames()
     /// The number of times that each request is made; empty if each is made once.
     var repeats: [UInt32] = []
     /// The number of requests for consecutive keys that each row stands for; empty if each is one.
@@ -65,12 +67,11 @@ final class RowScratch {
         sizes.deallocate()
     }
 
-    /// Counts the row that was just filled.
+    /// Counts the row that was just filled, unless it is to be skipped.
     @inline(__always)
     func commit() {
         if dropsRow {
             dropsRow = false
-            unansweredReads += 1
             return
         }
         if count == 0 { firstLine = lines }
@@ -86,6 +87,7 @@ final class RowScratch {
         unansweredReads = 0
         repeatedHeaders = 0
         operations.reset()
+        operationNames = OperationNames()
         repeats.removeAll(keepingCapacity: true)
         spans.removeAll(keepingCapacity: true)
         lastTime = .min

@@ -8,6 +8,7 @@ struct TraceAssembler: Sendable {
     let place: RowPlace
     var report = LoadReport()
     private var operations = OperationTally()
+    private var operationNames = OperationNames()
 
     init(_ parsed: ParallelParser.Result, present: PresentColumns, options: TraceLoadOptions, place: RowPlace) {
         chunks = parsed.chunks
@@ -27,7 +28,7 @@ struct TraceAssembler: Sendable {
     /// Returns the trace. Throws the first problem before the last requested request.
     mutating func trace() throws(TraceError) -> Trace {
         try checkOrder()
-        report.operations = operations.counts(named: place.operations)
+        report.operations = operations.counts(named: place.operations) + operationNames.counts
         try tables.verify(place.path)
         if options.sort { sort() }
         cut()
@@ -100,6 +101,7 @@ struct TraceAssembler: Sendable {
             report.unansweredReads += chunk.unansweredReads
             report.repeatedHeaders += chunk.repeatedHeaders
             operations.add(chunk.operations)
+            operationNames.add(chunk.operationNames)
         }
     }
 

@@ -265,10 +265,7 @@ struct PresetRowParser: RowParser {
     ) throws(LineFault) -> Int {
         let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
         for index in operations.indices where name.elementsEqual(operations[index].bytes) { return index }
-        throw LineFault(
-            column: field.start - line + 1,
-            message: "operation \(text(field, bytes)) is unknown; "
-                + "\(operations.map(\.name).joined(separator: ", ")) are accepted")
+        throw PresetOperation.fault(name, operations, column: field.start - line + 1)
     }
 
     private func repeats(
