@@ -9,6 +9,8 @@ public struct TraceReference: Sendable, Hashable {
     /// The file as written: relative to the folder of the suite, perhaps with environment variables
     /// (`${HALCYON_TRACES}/web.csv`).
     public var path: String
+    /// The files that continue the trace, written as ``path``, in this order; as for `--then`. Empty by default.
+    public var then: [String] = []
     /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
     public var sizes = "first"
     /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
@@ -49,17 +51,29 @@ public struct TraceReference: Sendable, Hashable {
         return String(file.prefix { $0 != "." })
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the file; the first of several.
     ///
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
     public func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+        try Self.resolved(self.path, inFileAt: path)
+    }
+
+    /// Returns the paths of all files of the trace, in order.
+    ///
+    /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
+    /// - Throws: `ReplayError.data(_:)` if an environment variable of a path is not set.
+    public func resolvedPaths(inFileAt path: String) throws(ReplayError) -> [String] {
+        try ([self.path] + then).map { file throws(ReplayError) in try Self.resolved(file, inFileAt: path) }
+    }
+
+    private static func resolved(_ file: String, inFileAt path: String) throws(ReplayError) -> String {
         var expanded = ""
-        var rest = self.path[...]
+        var rest = file[...]
         while let start = rest.firstRange(of: "${"), let end = rest[start.upperBound...].firstIndex(of: "}") {
             let variable = String(rest[start.upperBound..<end])
             guard let value = ProcessInfo.processInfo.environment[variable], !value.isEmpty else {
-                throw .data("\(self.path): the environment variable \(variable) is not set.")
+                throw .data("\(file): the environment variable \(variable) is not set.")
             }
             expanded += rest[..<start.lowerBound] + value
             rest = rest[rest.index(after: end)...]
@@ -94,7 +108,9 @@ public struct TraceReference: Sendable, Hashable {
                 throw ReplayError.data("\(self.path): \(error.description)")
             }
         }
-        return try Trace.load(resolvedPath(inFileAt: path), options)
+        let paths = try resolvedPaths(inFileAt: path)
+        options.continuations = Array(paths.dropFirst())
+        return try Trace.load(paths[0], options)
     }
 
     /// Returns the requests that caches of a kind are to serve. O(requests).
@@ -113,9 +129,8 @@ public struct TraceReference: Sendable, Hashable {
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
-        "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "block_size", "count_writes",
-        "limit",
-        "skip", "sort",
+        "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "block_size", "count_writes",
+        "limit", "skip", "sort",
         "shuffle",
     ]
 
@@ -123,6 +138,11 @@ extension TraceReference {
     ///
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
     mutating func read(_ fields: YAMLFields) throws(ReplayError) {
+        if let value = fields["then"] {
+            then = try value.list(as: "Files that continue a trace").map { file throws(ReplayError) in
+                try file.text(as: "The path of a trace")
+            }
+        }
         if let value = fields["sizes"] {
             sizes = try value.text(as: "A rule for sizes")
             guard SizeRule(argument: sizes) != nil else {

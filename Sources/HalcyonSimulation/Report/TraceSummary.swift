@@ -68,6 +68,11 @@ extension LoadReport {
     /// The notes as sentences.
     public var sentences: [String] {
         var sentences: [String] = []
+        if !parts.isEmpty {
+            let files = parts.prefix(5).map { "\($0.path) (\($0.requests.counted("request")))" }.joined(separator: ", ")
+            let more = parts.count > 5 ? " and \((parts.count - 5).counted("more file"))" : ""
+            sentences.append("One trace of \(parts.count.counted("file")): \(files)\(more).")
+        }
         if noSizes { sentences.append("No size is known: every object counts 1.") }
         if unknownSizes > 0 {
             sentences.append("\(unknownSizes.counted("object")) of unknown size: 1 byte each.")
@@ -98,6 +103,9 @@ extension LoadReport {
         }
         if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
         if !columns.isAsUsual { sentences.append("Columns: \(columns.text).") }
+        for part in parts where part.columns != columns && !part.columns.isAsUsual {
+            sentences.append("Columns of \(part.path): \(part.columns.text).")
+        }
         return sentences
     }
 }

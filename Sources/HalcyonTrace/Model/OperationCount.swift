@@ -10,6 +10,22 @@ public struct OperationCount: Sendable, Equatable, Codable {
     public let leftOut: Int
     /// The number of requests. A row of a preset with repetitions can be several.
     public let requests: Int
+
+    /// Returns the counts with those of one name added up, in the order of their first one.
+    static func joined(_ counts: [OperationCount]) -> [OperationCount] {
+        var joined: [OperationCount] = []
+        for count in counts {
+            if let index = joined.firstIndex(where: { $0.name == count.name }) {
+                let other = joined[index]
+                joined[index] = OperationCount(
+                    name: count.name, rows: other.rows + count.rows, leftOut: other.leftOut + count.leftOut,
+                    requests: other.requests + count.requests)
+            } else {
+                joined.append(count)
+            }
+        }
+        return joined
+    }
 }
 
 /// The number of rows by operation while a trace is being read.

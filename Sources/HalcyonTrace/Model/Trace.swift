@@ -186,7 +186,11 @@ public struct LoadReport: Sendable, Equatable {
     /// The number of skipped lines that repeat the header.
     public var repeatedHeaders = 0
     /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    ///
+    /// Of several files they are those of the first one; see ``parts``.
     public var columns = ColumnUse()
+    /// The files of a trace of several (``TraceLoadOptions/continuations``); empty for one.
+    public var parts: [TracePart] = []
 
     /// Creates a report without observations.
     public init() {}
@@ -198,6 +202,17 @@ public struct LoadReport: Sendable, Equatable {
         guard let format, let rule = format.rule(options) else { return }
         formatRule = "Format \(format.rawValue)\(isRecognized ? ", as the first lines show" : ""): \(rule)."
     }
+}
+
+/// One of the files of a trace.
+public struct TracePart: Sendable, Equatable {
+    /// The file.
+    public let path: String
+    /// The number of its requests. They are counted in whole pieces of the file, so under ``TraceLoadOptions/limit`` they can exceed
+    /// what was used, and include those that ``TraceLoadOptions/skip`` leaves out.
+    public internal(set) var requests: Int
+    /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    public let columns: ColumnUse
 }
 
 extension Trace {

@@ -7,6 +7,12 @@ public struct TraceLoadOptions: Sendable {
     /// With a preset, ``format`` is text or `nil`, ``timeUnit`` is ignored, and ``columns`` may name the columns of
     /// size, category and user.
     public var preset: TracePreset?
+    /// The files that continue the trace, in this order.
+    ///
+    /// They are read as if all rows were in one file: keys, categories and users have one numbering. Each file may have a format and
+    /// columns of its own, and is opened with these options. Times must not decrease from one file to the next, unless ``sort`` is
+    /// set, and either all files have times or none. A size, category or user that a file does not have is unknown.
+    public var continuations: [String] = []
     /// The format; `nil` derives it from the file's name, and from its first lines where these show a format beyond doubt.
     public var format: TraceFormat?
     /// The compression; `nil` derives it from the file's first bytes.

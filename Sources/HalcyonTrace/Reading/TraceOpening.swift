@@ -263,6 +263,39 @@ final class SourceNotes: Sendable {
     let heldTimes = Atomic<Int>(0)
 }
 
+/// The opened sources of a trace, in order.
+struct TraceSources {
+    var openings: [TraceOpening] = []
+
+    /// Opens the files of a trace.
+    ///
+    /// - Throws: ``TraceError`` as the initializer of ``TraceOpening`` does, and if only some of the files have times.
+    init(_ path: String, _ options: TraceLoadOptions) throws(TraceError) {
+        for path in [path] + options.continuations { openings.append(try TraceOpening(path, options)) }
+        let hasTimes = openings.map { $0.parser.present.contains(.times) }
+        if let other = hasTimes.firstIndex(of: !hasTimes[0]) {
+            throw TraceError(
+                file: openings[other].path,
+                message: "has \(hasTimes[other] ? "times" : "no times"), and \(path), which it continues, has "
+                    + "\(hasTimes[0] ? "some" : "none"); either all files of a trace have times or none")
+        }
+    }
+
+    /// The parser of each source.
+    var parsers: [any RowParser] { openings.map(\.parser) }
+
+    /// The places of each source.
+    var places: [RowPlace] { openings.map(RowPlace.init) }
+
+    /// The number of accesses for ``LoadReport/heldTimes``, so far.
+    var heldTimes: Int { openings.reduce(0) { $0 + $1.notes.heldTimes.load(ordering: .relaxed) } }
+
+    /// The files with their columns, if there are several.
+    var parts: [TracePart] {
+        openings.count == 1 ? [] : openings.map { TracePart(path: $0.path, requests: 0, columns: $0.columns) }
+    }
+}
+
 /// A converter from places in chunks to places in the file.
 struct RowPlace: Sendable {
     let path: String
@@ -278,6 +311,11 @@ struct RowPlace: Sendable {
         isBinary = opening.isBinary
         timeUnit = opening.timeUnit
         operations = opening.operations
+    }
+
+    /// Returns the problem of the first request of a file whose time is before the last one of the file that it continues.
+    func seam(_ line: Int, column: Int?, _ time: Int64, _ last: Int64, of path: String) -> RowProblem {
+        .backwards(line, column: column, time, last, timeUnit, before: "the last request of \(path)")
     }
 
     /// Returns the error for a problem in a chunk that starts after `linesAbove` lines.

@@ -29,7 +29,7 @@ struct ConvertCommand: AsyncParsableCommand {
             if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
             if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
             let format = try Output.traceFormat(outputFormat, for: output)
-            try CommandFiles(reads: [("trace", trace.path)], writes: [("The output", output)]).verify()
+            try CommandFiles(reads: trace.files, writes: [("The output", output)]).verify()
             var options = try trace.options(names: .all)
             options.limit = limit
             options.skip = skip

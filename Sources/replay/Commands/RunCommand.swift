@@ -171,8 +171,11 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func verifyFiles() throws {
+        if traces.count > 1, !reading.then.isEmpty {
+            throw ReplayError.usage("--then continues one trace, and \(traces.count) are given: name one.")
+        }
         try CommandFiles(
-            reads: traces.map { ("trace", ReadingArguments.path(of: $0)) } + [
+            reads: traces.flatMap(reading.files) + [
                 ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
             ],
             writes: [("--output", output.output)]

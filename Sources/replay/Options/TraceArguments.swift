@@ -21,6 +21,9 @@ struct TraceArguments: ParsableArguments {
     /// The file to read.
     var path: String { ReadingArguments.path(of: trace) }
 
+    /// The files to read, for ``CommandFiles``.
+    var files: [(what: String, path: String?)] { reading.files(of: trace) }
+
     /// Returns the reader's options.
     func options(names: NameKinds) throws -> TraceLoadOptions { try reading.options(of: trace, names: names) }
 
@@ -41,7 +44,16 @@ struct ReadingArguments: ParsableArguments {
     func options(of trace: String, names: NameKinds) throws -> TraceLoadOptions {
         var options = try options(names: names)
         if trace == "-", options.format == nil { options.format = .csv }
+        if !then.isEmpty, trace == "-" || then.contains("-") {
+            throw ReplayError.usage("--then joins files, and standard input is none: save it as a file.")
+        }
+        options.continuations = then
         return options
+    }
+
+    /// The files of a trace as the user named it, for ``CommandFiles``.
+    func files(of trace: String) -> [(what: String, path: String?)] {
+        ([Self.path(of: trace)] + then).map { ("trace", $0) }
     }
 
     @Option(
@@ -87,6 +99,13 @@ struct ReadingArguments: ParsableArguments {
         help: ArgumentHelp(
             "The rule for the sizes of objects: \(SizeRule.accepted).", valueName: "rule"))
     var sizes: String = "first"
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "More files of the trace, in this order: one trace with one numbering of keys and users. Times go on from file to file.",
+            valueName: "file"))
+    var then: [String] = []
 
     @Flag(help: "Skip lines that cannot be read, and report their number.")
     var skipBadLines = false

@@ -1,6 +1,11 @@
 /// A worker that parses chunks and numbers their names in private tables.
 struct ChunkWorker {
-    let parser: any RowParser
+    /// The parsers of the sources.
+    private let parsers: [any RowParser]
+    private var source = 0
+    private var parser: any RowParser { parsers[source] }
+    /// The columns of the rows: those that any source has.
+    private let present: PresentColumns
     let index: Int
     let skipsBadLines: Bool
     /// Whether to fill ``ChunkRows/hashes``.
@@ -8,9 +13,11 @@ struct ChunkWorker {
     var tables: NameTables
     private var scratch: RowScratch?
 
-    init(parser: any RowParser, index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
+    /// Creates a worker for the sources of these parsers, of which there is at least one.
+    init(parsers: [any RowParser], index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
         tables = NameTables(tooMany: tooManyNames)
-        self.parser = parser
+        self.parsers = parsers
+        present = PresentColumns(of: parsers)
         self.skipsBadLines = skipsBadLines
         self.index = index
     }
@@ -18,15 +25,21 @@ struct ChunkWorker {
     /// Parses the first bytes of `buffer`, and may overwrite them.
     ///
     /// - Parameters:
+    ///   - source: The number of the source that the bytes are of.
     ///   - skip: The number of requests to skip at the start; their names are not numbered.
     ///   - lastTime: The earliest accepted time of the first request, in microseconds.
     mutating func parse(
-        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, skip: Int = 0, after lastTime: Int64 = .min
+        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, of source: Int, skip: Int = 0,
+        after lastTime: Int64 = .min
     ) -> ChunkRows {
+        if source != self.source {
+            self.source = source
+            scratch = nil
+        }
         if chunk.isOversized { return oversized(buffer.prefix(chunk.count)) }
         let rows = scratch(for: buffer.count)
         rows.lastTime = lastTime
-        var result = ChunkRows(worker: index)
+        var result = ChunkRows(worker: index, source: source)
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
@@ -51,6 +64,7 @@ struct ChunkWorker {
             }
             if !repeats.isEmpty { result.expand(repeats[kept]) }
         }
+        if present != parser.present { result.complete(to: present) }
         result.lines = rows.lines
         result.badLines = rows.badLines
         result.unansweredReads = rows.unansweredReads
@@ -59,6 +73,7 @@ struct ChunkWorker {
         result.operationNames = rows.operationNames
         result.firstLine = rows.firstLine
         result.firstTimeColumn = rows.firstTimeColumn
+        if rows.count > 0, parser.present.contains(.times) { result.span = (rows.times[0], rows.lastTime) }
         result.problem = rows.problem
         return result
     }
@@ -86,7 +101,7 @@ struct ChunkWorker {
 
     /// Returns the result for a line that is longer than the limit.
     private func oversized(_ head: ArraySlice<UInt8>) -> ChunkRows {
-        var result = ChunkRows(worker: index, lines: 1)
+        var result = ChunkRows(worker: index, source: source, lines: 1)
         if skipsBadLines {
             result.badLines = 1
         } else {
@@ -111,6 +126,8 @@ struct ChunkWorker {
 struct ChunkRows: Sendable {
     /// The worker whose name numbers these are.
     var worker = 0
+    /// The number of the source that they are of.
+    var source = 0
     var keys = NameColumn()
     /// Empty without times.
     var times = TimeColumn([])
@@ -132,11 +149,21 @@ struct ChunkRows: Sendable {
     var operationNames = OperationNames()
     var firstLine = 0
     var firstTimeColumn: Int?
+    /// The times of the first and the last request, skipped ones included; `nil` without requests or times.
+    var span: (first: Int64, last: Int64)?
     var problem: RowProblem?
     /// The error that ended the source after the chunks before this one.
     var failure: TraceError?
 
     var count: Int { keys.numbers.count }
+
+    /// Adds sizes, categories and users that are unknown, for columns that only other sources have.
+    mutating func complete(to present: PresentColumns) {
+        let unknown = NameColumn(numbers: Array(repeating: NameTable.none, count: count))
+        if present.contains(.sizes), sizes.isEmpty { sizes = .narrow(Array(repeating: 0, count: count)) }
+        if present.contains(.categories), categories.numbers.isEmpty { categories = unknown }
+        if present.contains(.users), users.numbers.isEmpty { users = unknown }
+    }
 
     /// Repeats each request, so that it is made the given number of times, which is at least 1. O(requests after).
     mutating func expand(_ repeats: ArraySlice<UInt32>) {

@@ -100,6 +100,11 @@ final class RowScratch {
 
 /// A set of columns beside keys.
 struct PresentColumns: OptionSet, Sendable {
+    /// Creates the set of the columns that any parser has.
+    init(of parsers: [any RowParser]) { self = parsers.reduce([]) { $0.union($1.present) } }
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
     let rawValue: Int
     static let times = PresentColumns(rawValue: 1)
     static let sizes = PresentColumns(rawValue: 2)
@@ -117,11 +122,15 @@ struct RowProblem: Error, Sendable, Equatable {
     var message: String
 
     /// Returns the problem of a request whose time is before that of the request above it, both in microseconds.
-    static func backwards(_ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit) -> RowProblem {
+    ///
+    /// - Parameter before: the request above it.
+    static func backwards(
+        _ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit, before: String = "the request above it"
+    ) -> RowProblem {
         RowProblem(
             line: line, column: column,
             message:
-                "time \(unit.text(time)) is before \(unit.text(last)), the time of the request above it; times must "
+                "time \(unit.text(time)) is before \(unit.text(last)), the time of \(before); times must "
                 + "not decrease unless sorting is enabled (--sort)")
     }
 }

@@ -1,0 +1,132 @@
+import Foundation
+import HalcyonTestSupport
+import Testing
+
+@Suite("Files that other programs write", .timeLimit(.minutes(20)))
+struct ReadingOptionTests {
+    private let folder: TemporaryFolder
+    private let sample = SampleTrace()
+    private let headerless = [
+        "--trace-format", "csv", "--delimiter", " ", "--header", "no", "--columns", "time=1,key=2,size=3",
+    ]
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func json(_ arguments: [String], input: String? = nil) throws -> [String: Any] {
+        let outcome = try Replay.run(arguments + ["--format", "json"], in: folder, input: input)
+        #expect(outcome.code == 0, "\(outcome.errors)")
+        return try outcome.json()
+    }
+
+    private func hits(_ report: [String: Any]) throws -> [Int] {
+        try (try #require(report["runs"] as? [[String: Any]])).map { try #require($0["hits"] as? Int) }
+    }
+
+    private func fingerprint(_ report: [String: Any]) throws -> String {
+        let trace = report["trace"] as? [String: Any] ?? report
+        return try #require(trace["fingerprint"] as? String)
+    }
+
+    @Test("Every command reads a file without a header by the numbers of its columns")
+    func everyCommandReadsAFileWithoutAHeader() throws {
+        let rows = sample.requests.map { "\($0.time) \($0.key) \($0.size)\n" }.joined()
+        _ = try folder.file("t.tr", rows)
+        let expected = SampleTrace.lruHits(sample.requests, capacity: 5_000)
+        let run = ["--only", "-p", "lru", "-c", "5000"] + headerless
+        #expect(try hits(json(["run", "t.tr"] + run)) == [expected])
+        #expect(try hits(json(["run", "t.tr", "--stream"] + run)) == [expected])
+        #expect(try hits(json(["run", "-"] + run, input: rows)) == [expected])
+        #expect(try hits(json(["run", "-", "--stream"] + run, input: rows)) == [expected])
+        let inspection = try json(["inspect", "t.tr"] + headerless)
+        #expect(inspection["requests"] as? Int == sample.requests.count)
+        #expect(try fingerprint(inspection) == fingerprint(json(["run", "t.tr"] + run)))
+        let text = try Replay.run(["inspect", "t.tr"] + headerless, in: folder)
+        let hash = try fingerprint(inspection)
+        #expect(text.lines.contains { $0.hasPrefix("fingerprint ") && $0.hasSuffix(" \(hash)") })
+        #expect(text.lines.contains { $0.hasPrefix("columns ") && $0.hasSuffix(" time=1, key=2, size=3") })
+        #expect(try Replay.run(["convert", "t.tr", "copy.csv"] + headerless, in: folder).code == 0)
+        #expect(try fingerprint(json(["inspect", "copy.csv"])) == fingerprint(inspection))
+        let suite = """
+            schema: halcyon.suite/1
+            traces: [{path: t.tr, columns: "time=1,key=2,size=3", header: no, delimiter: " ", format: csv}]
+            experiments: [{name: one, policies: [lru], capacities: [5000]}]
+            """
+        _ = try folder.file("s.yml", suite)
+        #expect(try Replay.run("sweep", "s.yml", "--results", "r", in: folder).code == 0)
+        let cells = try Replay.run("results", "r", "--format", "csv", in: folder)
+        #expect(cells.text.contains(",\(expected),"), "\(cells.text) \(cells.errors)")
+    }
+
+    @Test("A header that is data costs no request in silence")
+    func aHeaderThatIsDataIsRefused() throws {
+        _ = try folder.file("t.csv", "109,26,1\n110,27,1\n")
+        let outcome = try Replay.run("inspect", "t.csv", "--columns", "time=109,key=26,size=1", in: folder)
+        #expect(outcome.code == 65)
+        #expect(
+            outcome.errors
+                == "replay: t.csv:1: the first line, '109,26,1', looks like a request and not like a header: write --header no "
+                + "--columns time=1,key=2,size=3 with the numbers of the columns, or --header yes if it is a header\n")
+        #expect(
+            try json(["inspect", "t.csv", "--columns", "time=109,key=26,size=1", "--header", "yes"])["requests"] as? Int
+                == 1)
+        #expect(try Replay.run("inspect", "t.csv", "--header", "maybe", in: folder).code == 64)
+    }
+
+    @Test("Several files are one trace in every command")
+    func severalFilesAreOneTrace() throws {
+        let lines = sample.csv.split(separator: "\n").map { "\($0)\n" }
+        let cuts = [1, 400, 401, lines.count]
+        let names = try (0..<3).map { part in
+            let name = "part\(part).csv"
+            _ = try folder.file(name, lines[0] + lines[cuts[part]..<cuts[part + 1]].joined())
+            return name
+        }
+        _ = try folder.file("whole.csv", sample.csv)
+        let joined = [names[0], "--then", names[1], names[2]]
+        let run = ["--only", "-p", "lru", "-p", "s3-fifo", "-c", "5000,10%"]
+        for extra in [[], ["--per", "user"], ["--stream", "-c", "5000"]] {
+            let run = extra.first == "--stream" ? ["--only", "-p", "lru"] + extra : run + extra
+            let (one, several) = (try json(["run", "whole.csv"] + run), try json(["run"] + joined + run))
+            #expect(try hits(one) == hits(several) && fingerprint(one) == fingerprint(several))
+        }
+        #expect(try fingerprint(json(["inspect"] + joined)) == fingerprint(json(["inspect", "whole.csv"])))
+        let note = try Replay.run(["inspect"] + joined, in: folder)
+        #expect(
+            note.text.contains(
+                "One trace of 3 files: part0.csv (399 requests), part1.csv (1 request), part2.csv (1,100 requests).\n"))
+        #expect(try Replay.run(["convert", names[0], "out.csv", "--then", names[1], names[2]], in: folder).code == 0)
+        #expect(try folder.text("out.csv") == sample.csv)
+        let curve = ["--policy", "lru", "--points", "5", "--format", "csv"]
+        #expect(
+            try Replay.run(["curve"] + joined + curve, in: folder).output
+                == Replay.run(["curve", "whole.csv"] + curve, in: folder).output)
+        for (file, then) in [("whole.csv", ""), (names[0], ", then: [\(names[1]), \(names[2])]")] {
+            _ = try folder.file(
+                "s.yml",
+                """
+                schema: halcyon.suite/1
+                traces: [{path: \(file), name: t\(then)}]
+                experiments: [{name: one, policies: [lru, s3-fifo], capacities: [5000]}]
+                """)
+            let sweep = try Replay.run("sweep", "s.yml", "--results", "r", in: folder)
+            #expect(sweep.code == 0, "\(sweep.errors)")
+        }
+        // Both traces are the same cells.
+        #expect(try Replay.run("results", "r", "--format", "csv", in: folder).lines.count == 1 + 2)
+        for (arguments, code, sentence) in [
+            (
+                ["convert", names[0], names[1], "--then", names[1]], 64,
+                "The output part1.csv would replace the trace part1.csv"
+            ),
+            (
+                ["run", names[0], names[1], "--then", names[2]], 64,
+                "--then continues one trace, and 2 are given: name one."
+            ),
+            (["inspect", "-", "--then", names[0]], 64, "--then joins files, and standard input is none"),
+            (["inspect", names[1], "--then", names[0]], 65, "part0.csv:2:1: time "),
+        ] as [([String], Int32, String)] {
+            let outcome = try Replay.run(arguments, in: folder)
+            #expect(outcome.code == code && outcome.errors.contains(sentence), "\(outcome.errors)")
+        }
+    }
+}
