@@ -72,6 +72,31 @@ struct ReadingOptionTests {
         #expect(try Replay.run("inspect", "t.csv", "--header", "maybe", in: folder).code == 64)
     }
 
+    /// The kept keys were computed with Python's hashlib: the first 8 bytes of SHA-256 of `1:key`.
+    @Test("convert --sample keeps all requests of a share of the objects")
+    func convertSamplesObjects() throws {
+        _ = try folder.file("whole.csv", sample.csv)
+        let kept: Set<Int> = [
+            2, 11, 13, 15, 16, 17, 20, 21, 27, 30, 34, 38, 44, 47, 53, 54, 60, 66, 71, 72, 73, 81, 82, 83, 84, 86, 95,
+            103, 110, 114,
+        ]
+        let expected = sample.requests.filter { kept.contains($0.key) }
+        let outcome = try Replay.run("convert", "whole.csv", "part.csv", "--sample", "25%", in: folder)
+        #expect(outcome.code == 0 && outcome.errors.contains(" of 120 objects and "), "\(outcome.errors)")
+        #expect(try folder.text("part.csv").split(separator: "\n").count == 1 + expected.count)
+        let run = try json(["run", "part.csv", "--only", "-p", "lru", "-c", "1250"])
+        #expect(try hits(run) == [SampleTrace.lruHits(expected, capacity: 1_250)])
+        for (arguments, sentence) in [
+            (["--sample", "0"], "--sample 0 is not a share"), (["--sample", "2"], "is not a share"),
+            (["--seed", "3"], "--seed is that of --sample"),
+            (["--sample", "0.000001"], "selects none of the 120 objects"),
+        ] {
+            let refused = try Replay.run(["convert", "whole.csv", "no.csv"] + arguments, in: folder)
+            #expect(refused.code == 64 && refused.errors.contains(sentence), "\(refused.errors)")
+        }
+        #expect(folder.contents == ["part.csv", "whole.csv"])
+    }
+
     @Test("Several files are one trace in every command")
     func severalFilesAreOneTrace() throws {
         let lines = sample.csv.split(separator: "\n").map { "\($0)\n" }
