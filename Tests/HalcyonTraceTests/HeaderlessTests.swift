@@ -91,7 +91,8 @@ import Testing
         (ColumnNames(key: "26"), "109,26,1", "key=2"), (ColumnNames(), "109,26,1", "time=1,key=2,size=3"),
         (ColumnNames(key: "1", time: "0.5"), "1,0.5", "time=2,key=1"), (ColumnNames(), "5,abc", "time=1,key=2"),
         (ColumnNames(key: "abcdef", time: "1"), "1,abcdef", "time=1,key=2"),
-        (ColumnNames(key: "2", time: "1"), "109,26,1,0xf", "time=1,key=2,size=3"),
+        (ColumnNames(key: "2", time: "1"), "109,26,1,0xf", "time=1,key=2"),
+        (ColumnNames(key: "3", size: "2"), "109,26,1", "key=3,size=2"),
     ])
     func aHeaderThatIsDataIsRefused(_ columns: ColumnNames, _ line: String, _ advice: String) throws {
         let path = try folder.file("t.csv", "\(line)\n\(line)\n")

@@ -155,7 +155,7 @@ import Testing
                 let found = fault(try folder.file("t.bin", whole), options)
                 #expect(
                     found?.hasPrefix(
-                        "t.bin: these are no records of oracleGeneral, for which the name stands: of the first ")
+                        "t.bin: the name implies oracleGeneral, but the records are of another format: of the first ")
                         == true, "\(kind): \(found ?? "read")")
                 #expect(found?.contains("--trace-format oracleGeneral reads them all the same") == true)
             }
@@ -176,7 +176,7 @@ import Testing
         for next in [0, -1, -2, Int64.max, 1 << 40] {
             for time in [UInt32(0), UInt32(1_700_000_000)] {
                 let data = (0..<500).flatMap {
-                    bytes([time, UInt64($0 % 50) << 58, UInt32($0 % 50 == 0 ? .max : 4_096), next])
+                    bytes([time, UInt64($0 % 50) << 58, $0 % 50 == 0 ? UInt32.max : UInt32(4_096), next])
                 }
                 for name in ["t.bin", "t.oracleGeneral", "t.oracleGeneral.bin"] {
                     let trace = try Trace.load(folder.file(name, data))

@@ -27,7 +27,7 @@ struct BadTraceTests {
         ("noise.csv.gz", [1, 2, 3], ": does not start as gzip data does, although its name or --compression says so"),
         ("noise.csv.zst", [1, 2, 3], ": does not start as zstd data does, although its name or --compression says so"),
         (
-            "short.oracleGeneral", [UInt8](repeating: 1, count: 30),
+            "short.oracleGeneral", [UInt8](repeating: 0, count: 30),
             ": the last record has 6 of 24 bytes: the file is truncated or of another format"
         ),
         (

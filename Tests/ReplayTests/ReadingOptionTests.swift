@@ -82,14 +82,18 @@ struct ReadingOptionTests {
         ]
         let expected = sample.requests.filter { kept.contains($0.key) }
         let outcome = try Replay.run("convert", "whole.csv", "part.csv", "--sample", "25%", in: folder)
-        #expect(outcome.code == 0 && outcome.errors.contains(" of 120 objects and "), "\(outcome.errors)")
+        let objects = Set(sample.requests.map(\.key))
+        let note =
+            "note: The sample has \(kept.intersection(objects).count) of \(objects.count) objects and \(expected.count) of 1,500 "
+            + "requests: replay it with 25% of the capacity.\n"
+        #expect(outcome.code == 0 && outcome.errors.contains(note), "\(outcome.errors)")
         #expect(try folder.text("part.csv").split(separator: "\n").count == 1 + expected.count)
         let run = try json(["run", "part.csv", "--only", "-p", "lru", "-c", "1250"])
         #expect(try hits(run) == [SampleTrace.lruHits(expected, capacity: 1_250)])
         for (arguments, sentence) in [
             (["--sample", "0"], "--sample 0 is not a share"), (["--sample", "2"], "is not a share"),
             (["--seed", "3"], "--seed is that of --sample"),
-            (["--sample", "0.000001"], "selects none of the 120 objects"),
+            (["--sample", "0.000001"], "selects none of the \(objects.count) objects"),
         ] {
             let refused = try Replay.run(["convert", "whole.csv", "no.csv"] + arguments, in: folder)
             #expect(refused.code == 64 && refused.errors.contains(sentence), "\(refused.errors)")
@@ -152,6 +156,91 @@ struct ReadingOptionTests {
         ] as [([String], Int32, String)] {
             let outcome = try Replay.run(arguments, in: folder)
             #expect(outcome.code == code && outcome.errors.contains(sentence), "\(outcome.errors)")
+        }
+    }
+
+    /// The requests with lifetimes from 0 (none) to 40 s, which differ from request to request.
+    private var lifetimes: [Int] { sample.requests.indices.map { $0 * 7 % 11 == 0 ? 0 : $0 * 13 % 41 } }
+
+    /// Counts the hits of LRU or FIFO with the simplest code. An entry is found until its lifetime after its insertion
+    /// has passed. One that is requested later is removed and inserted again.
+    private func hits(capacity: Int, isFIFO: Bool, user: Int? = nil) -> Int {
+        var residents: [(request: SampleTrace.Request, end: Int?)] = []
+        var hits = 0
+        for (request, lifetime) in zip(sample.requests, lifetimes) where user == nil || request.user == user {
+            if let found = residents.firstIndex(where: { $0.request.key == request.key }) {
+                let entry = residents[found]
+                if entry.end.map({ request.time <= $0 }) ?? true {
+                    hits += 1
+                    if !isFIFO { residents.append(residents.remove(at: found)) }
+                    continue
+                }
+                residents.remove(at: found)
+            }
+            while residents.reduce(0, { $0 + $1.request.size }) + request.size > capacity { residents.removeFirst() }
+            residents.append((request, lifetime == 0 ? nil : request.time + lifetime))
+        }
+        return hits
+    }
+
+    @Test("--use-ttl lets entries expire as a plain reader does")
+    func entriesExpireByTheLifetimesOfTheTrace() throws {
+        let rows = zip(sample.requests, lifetimes).map { request, lifetime -> String in
+            let user = request.user.map { String($0) } ?? ""
+            let seconds = lifetime == 0 ? "" : String(lifetime)
+            return "\(request.time),\(request.key),\(request.size),\(user),\(seconds)\n"
+        }
+        _ = try folder.file("t.csv", "time,key,size,user,TTL\n" + rows.joined())
+        _ = try folder.file("u.csv", rows.joined())
+        for capacity in [2_000, 8_000, 60_000] {
+            let run = ["--only", "-p", "lru", "-p", "fifo", "-c", "\(capacity)"]
+            let expected = [hits(capacity: capacity, isFIFO: false), hits(capacity: capacity, isFIFO: true)]
+            #expect(try hits(json(["run", "t.csv", "--use-ttl"] + run)) == expected)
+            let numbered = ["--header", "no", "--columns", "time=1,key=2,size=3,user=4,ttl=5"]
+            #expect(try hits(json(["run", "u.csv", "--use-ttl", "--timings"] + numbered + run)) == expected)
+            let plain = try hits(json(["run", "t.csv"] + run))
+            #expect(
+                plain == [SampleTrace.lruHits(sample.requests, capacity: capacity), plain[1]] && plain[0] > expected[0])
+            let users = (0..<10).reduce(0) { $0 + hits(capacity: capacity, isFIFO: false, user: $1) }
+            #expect(try hits(json(["run", "t.csv", "--use-ttl", "--per", "user"] + run))[0] == users)
+        }
+        let report = try json(["run", "t.csv", "--use-ttl", "-p", "lru", "-c", "2000"])
+        #expect(try fingerprint(report) != fingerprint(json(["run", "t.csv", "-p", "lru", "-c", "2000", "--only"])))
+        let names = (report["runs"] as? [[String: Any]] ?? []).compactMap { $0["policy"] as? String }
+        #expect(names.contains("lfu") && !names.contains("belady") && !names.contains("kingfisher"))
+        for (arguments, code, sentence) in [
+            (["t.csv", "--use-ttl", "--stream", "-c", "9"], 64, "--use-ttl needs the whole trace in memory"),
+            (
+                ["t.csv", "--use-ttl", "--tiers", "memory=1KB,disk=2KB"], 64,
+                "--use-ttl is for one cache without prefetching"
+            ),
+            (["t.csv", "--use-ttl", "--columns", "ttl=life"], 65, "there is no column 'life' for the lifetime"),
+            (["t.csv", "--columns", "ttl=TTL"], 65, "--columns ttl=… is for --use-ttl"),
+            (["bad.csv", "--use-ttl"], 65, "bad.csv:2:3: lifetime '1.5' is not a number of seconds"),
+            (["t.vscsi", "--use-ttl"], 65, "t.vscsi: has no lifetimes, which --use-ttl needs"),
+        ] as [([String], Int32, String)] {
+            _ = try folder.file("bad.csv", "key,ttl\na,1.5\n")
+            _ = try folder.file("t.vscsi", (0..<32).map { UInt8($0 == 15 ? 1 : 0) })
+            let outcome = try Replay.run(["run"] + arguments + ["-p", "lru", "--only"], in: folder)
+            #expect(outcome.code == code && outcome.errors.contains(sentence), "\(outcome.errors)")
+        }
+    }
+
+    @Test("Lifetimes are read from Twitter's text and its preset alike")
+    func lifetimesOfTwitterAreRead() throws {
+        // The entry of the write lives 5 s; that of the read has no lifetime.
+        let text = """
+            0,a,1,9,7,set,5
+            5,a,1,9,7,get,0
+            6,a,1,9,7,get,0
+            99,a,1,9,7,get,0
+            99,a,1,0,7,delete,0
+
+            """
+        _ = try folder.file("t.twr", text)
+        for options in [[], ["--preset", "twitter"]] {
+            let report = try json(["run", "t.twr", "--use-ttl", "--only", "-p", "lru", "-c", "10"] + options)
+            #expect(try hits(report) == [2])
         }
     }
 }

@@ -23,6 +23,8 @@ public struct TraceReference: Sendable, Hashable {
     public var format: TraceFormat?
     /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
     public var timeUnit = TimeUnit.seconds
+    /// Whether entries expire by the lifetimes of the trace, as for `--use-ttl`. False by default.
+    public var usesLifetimes = false
     /// The format of a published trace, as for `--preset`. Nil by default.
     public var preset: TracePreset?
     /// The blocks that a range of a disk requests, as for `--block-size`. Nil by default.
@@ -98,6 +100,7 @@ public struct TraceReference: Sendable, Hashable {
         options.sort = sort
         options.preset = preset
         options.header = header
+        options.lifetimes = usesLifetimes
         options.delimiter = delimiter
         options.format = format
         options.timeUnit = timeUnit
@@ -129,8 +132,8 @@ public struct TraceReference: Sendable, Hashable {
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
-        "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "preset", "block_size", "count_writes",
-        "limit", "skip", "sort",
+        "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
+        "count_writes", "limit", "skip", "sort",
         "shuffle",
     ]
 
@@ -157,6 +160,7 @@ extension TraceReference {
         preset = try fields["preset"].map { value throws(ReplayError) in try Self.choice(value, "a preset") }
         if let value = fields["header"] { header = try Self.choice(value, "a rule for the header") }
         format = try fields["format"].map { value throws(ReplayError) in try Self.choice(value, "a format") }
+        if let value = fields["use_ttl"] { usesLifetimes = try value.truth(as: "Whether to use lifetimes") }
         if let value = fields["time_unit"] { timeUnit = try Self.choice(value, "a unit of times") }
         if let value = fields["delimiter"] {
             let text = try value.text(as: "A delimiter")

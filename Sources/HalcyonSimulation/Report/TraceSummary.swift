@@ -82,6 +82,11 @@ extension LoadReport {
                 "\(sizeDisagreements.counted("request")) with a size other than the object's first; --sizes selects the rule."
             )
         }
+        if let lifetimes {
+            sentences.append(
+                "Entries expire by the lifetime of the request that inserts them; \(lifetimes.counted("request")) with one."
+            )
+        }
         if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
         if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) sorted by time.") }
         if heldTimes > 0 {

@@ -24,6 +24,12 @@ public struct Trace: Sendable {
     public let objectCategories: [UInt32]
     /// The category set of each request if the categories of an object change; otherwise empty.
     public let requestCategories: [UInt32]
+    /// The lifetime of the entry that each request inserts, in seconds; 0 is none. Empty unless
+    /// ``TraceLoadOptions/lifetimes`` requested them.
+    ///
+    /// A replay then lets an entry expire as libCacheSim's `--use-ttl` does: it is found until that many seconds after
+    /// the request that inserted it, and hits do not extend that.
+    public let lifetimes: [UInt32]
     /// The categories of each numbered set.
     public let categorySets: CategorySets
     /// The number of distinct categories.
@@ -52,7 +58,8 @@ public struct Trace: Sendable {
     public init(
         entries: [UInt32], times: TimeColumn, users: [UInt32] = [], objectSizes: [UInt64],
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
-        categorySets: CategorySets = CategorySets(), categoryCount: Int = 0, userCount: Int = 0,
+        lifetimes: [UInt32] = [], categorySets: CategorySets = CategorySets(), categoryCount: Int = 0,
+        userCount: Int = 0,
         sizeUnit: SizeUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport()
     ) {
         precondition(times.count == entries.count, "a time for each request")
@@ -61,6 +68,7 @@ public struct Trace: Sendable {
         precondition(
             requestCategories.isEmpty || requestCategories.count == entries.count,
             "categories for each request, or none")
+        precondition(lifetimes.isEmpty || lifetimes.count == entries.count, "a lifetime for each request, or none")
         precondition(
             objectCategories.isEmpty || objectCategories.count == objectSizes.count,
             "categories for each object, or none")
@@ -75,6 +83,7 @@ public struct Trace: Sendable {
         self.requestSizes = requestSizes
         self.objectCategories = objectCategories
         self.requestCategories = requestCategories
+        self.lifetimes = lifetimes
         self.categorySets = categorySets
         self.categoryCount = categoryCount
         self.userCount = userCount
@@ -126,7 +135,9 @@ public struct Trace: Sendable {
 
     /// The number of heap bytes that the columns hold, without names.
     public var columnBytes: Int {
-        4 * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count)
+        4
+            * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count
+                + lifetimes.count)
             + 8 * objectSizes.count + times.byteCount
     }
 }
@@ -170,6 +181,8 @@ public struct LoadReport: Sendable, Equatable {
     public var outOfOrder = 0
     /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
+    /// The number of requests with a lifetime; `nil` unless ``TraceLoadOptions/lifetimes`` requested them.
+    public var lifetimes: Int?
     /// The preset that was used.
     public var preset: TracePreset?
     /// The format that was read; `nil` with a preset.
@@ -294,6 +307,7 @@ extension Trace {
             requestSizes: requestSizes.isEmpty ? [] : positions.map { requestSizes[$0] },
             objectCategories: objectCategories.isEmpty ? [] : objects.kept.map { objectCategories[Int($0)] },
             requestCategories: requestCategories.isEmpty ? [] : positions.map { requestCategories[$0] },
+            lifetimes: lifetimes.isEmpty ? [] : positions.map { lifetimes[$0] },
             categorySets: categorySets, categoryCount: categoryCount, userCount: owners.kept.count,
             sizeUnit: sizeUnit, names: names, report: report)
     }

@@ -4,8 +4,8 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     case csv
     /// libCacheSim's 24-byte records (`u32 time, u64 key, u32 size, i64 next`); extensions `.oracleGeneral`, `.bin`.
     ///
-    /// A file that is read so because of its name is refused if its first records cannot be a trace: next requests
-    /// beyond 2⁴⁰, times that often go back, or sizes with a mean above 1 GiB.
+    /// A file that is read so because of its name is refused if its first records cannot be a trace. They cannot with
+    /// next requests beyond 2⁴⁰, with times that often go back, or with sizes of a mean above 1 GiB.
     case oracleGeneral
     /// VMware's vSCSI block traces, versions 1 and 2, with libCacheSim's interpretation; extension `.vscsi`.
     case vscsi

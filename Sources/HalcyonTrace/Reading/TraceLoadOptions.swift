@@ -47,6 +47,10 @@ public struct TraceLoadOptions: Sendable {
     /// Whether to read what an access log has beside its accesses (``Trace/recording``); by default not. Other formats have nothing, nor
     /// has a log that is sorted or whose first requests are skipped.
     public var recording = false
+    /// Whether to read ``Trace/lifetimes``; by default not. A CSV has them in a column `ttl`, in any case, or in
+    /// ``ColumnNames/ttl``. Twitter's text, lcs from version 3 and the presets ``TracePreset/metaKV`` and
+    /// ``TracePreset/twitter`` have them; other formats are refused, and so is a stream.
+    public var lifetimes = false
     /// The largest number of requests to read; `nil` reads all.
     public var limit: Int?
     /// The number of requests to skip at the start; ``limit`` does not count them.
@@ -75,9 +79,8 @@ public struct TraceLoadOptions: Sendable {
 
 /// The rule that decides whether the first line of a CSV is a header.
 public enum HeaderRule: String, Sendable, CaseIterable {
-    /// The first line is a header. It is refused if it looks like a request: if a column that is named by
-    /// ``ColumnNames`` has a number for a name, or the line has more digits than letters, and no column has a usual
-    /// name.
+    /// The first line is a header. It is refused if it looks like a request, and no column has a usual name. It does
+    /// if a column that ``ColumnNames`` names has a number for a name, or if the line has more digits than letters.
     case auto
     /// The first line is a header, whatever is in it.
     case yes
@@ -125,16 +128,20 @@ public struct ColumnNames: Sendable, Equatable {
     public var category: String?
     /// The column of users; usually `user`, `user_id`, `profile`, `client`.
     public var user: String?
+    /// The column of lifetimes, for ``TraceLoadOptions/lifetimes``; usually `ttl`.
+    public var ttl: String?
 
     /// Creates column names; the default is the usual names.
     public init(
-        key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil
+        key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil,
+        ttl: String? = nil
     ) {
         self.key = key
         self.time = time
         self.size = size
         self.category = category
         self.user = user
+        self.ttl = ttl
     }
 
     /// Reads column names as text: `key=item,time=ts,category=brand`, or `time=1,key=2,size=3` for a file without a
@@ -144,6 +151,13 @@ public struct ColumnNames: Sendable, Equatable {
     public init(parsing text: String) throws(Fault) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
+            if sides.count == 2, sides[0] == "ttl" {
+                guard ttl == nil else {
+                    throw Fault(description: "The column of the lifetime is named twice: name it once.")
+                }
+                ttl = sides[1]
+                continue
+            }
             guard sides.count == 2, let role = ColumnUse.Role(rawValue: sides[0]) else {
                 throw Fault(
                     description: "'\(String(part).shortened())' does not name a column: write key=…, time=…, size=…, "

@@ -36,6 +36,13 @@ struct TraceOpening {
         } else {
             try self.init(formatted: path, options)
         }
+        guard !options.lifetimes || parser.present.contains(.lifetimes) else {
+            throw TraceError(
+                file: path,
+                message:
+                    "has no lifetimes, which --use-ttl needs; a CSV with a column ttl, Twitter's text, lcs from version 3 and the "
+                    + "presets meta-kv and twitter have them")
+        }
     }
 
     /// Opens a trace of any format.
@@ -99,7 +106,7 @@ struct TraceOpening {
             }
             let header = CSVHeader(
                 line: line, delimiter: delimiter, path: path, rule: options.header, lineNumber: lineNumber)
-            let roles = try header.roles(options.columns)
+            let roles = try header.roles(options.columns, wantsLifetimes: options.lifetimes)
             columns = header.use(of: roles)
             parser = CSVRowParser(
                 roles: roles, delimiter: delimiter, options: options, timeUnit: options.timeUnit,
@@ -107,7 +114,9 @@ struct TraceOpening {
         case .twitter:
             // timestamp, anonymized key, key size, value size, client, operation, time to live
             parser = CSVRowParser(
-                roles: [.time, .key, .size, .valueSize, .user, .operation, .ignored],
+                roles: [
+                    .time, .key, .size, .valueSize, .user, .operation, options.lifetimes ? .lifetime : .ignored,
+                ],
                 delimiter: try TraceOpening.delimiter(options, path), options: options, timeUnit: options.timeUnit)
             operations = TracePreset.twitter.operations.map(\.name)
             linesBefore = 0
@@ -243,7 +252,9 @@ struct TraceOpening {
         let places = try PresetFields(preset, names: names, wanted: options.columns, path: path)
         columns = places.use
         operations = preset.operations.map(\.name)
-        parser = PresetRowParser(places, header: line, delimiter: delimiter, options: options)
+        let lifetime = options.lifetimes ? names.firstIndex(of: "ttl") : nil
+        parser = PresetRowParser(
+            places, header: line, delimiter: delimiter, options: options, lifetime: lifetime)
     }
 
     private static func delimiter(

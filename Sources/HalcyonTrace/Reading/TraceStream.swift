@@ -59,12 +59,15 @@ public struct TraceStream {
 
     /// Opens a trace.
     ///
-    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``TraceLoadOptions/sort`` is set, which needs the
-    ///   whole trace.
+    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``TraceLoadOptions/sort`` or
+    ///   ``TraceLoadOptions/lifetimes`` is set, which need the whole trace.
     public init(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws(TraceError) {
         if options.sort {
             throw TraceError(
                 file: path, message: "a streamed trace cannot be sorted; load it, or sort the file")
+        }
+        if options.lifetimes {
+            throw TraceError(file: path, message: "is streamed, and lifetimes (--use-ttl) need a loaded trace")
         }
         sources = try TraceSources(path, options)
         kinds = options.names

@@ -99,6 +99,13 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
 
+    @Flag(
+        help: """
+            Let entries expire by the lifetimes of the trace, as libCacheSim does: from a CSV's column ttl (or --columns ttl=…), \
+            Twitter's text, lcs from version 3, or the presets meta-kv and twitter.
+            """)
+    var useTtl = false
+
     @Option(help: "Replay at most this number of requests.")
     var limit: Int?
 
@@ -193,6 +200,7 @@ struct RunCommand: AsyncParsableCommand {
         if try prefetching.options().contains(where: { $0?.traits.contains(.usesKeys) == true }) { names.insert(.keys) }
         var options = try reading.options(of: trace, names: names)
         options.recording = prefetching.isOn
+        options.lifetimes = useTtl
         return options
     }
 
@@ -234,6 +242,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func streamed(_ trace: String, _ runs: RequestedRuns) async throws -> ReplayReport {
+        if useTtl {
+            throw ReplayError.usage("--use-ttl needs the whole trace in memory: leave out --stream or --use-ttl.")
+        }
         if shuffle != nil {
             throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
         }

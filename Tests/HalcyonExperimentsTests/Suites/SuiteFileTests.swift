@@ -14,7 +14,7 @@ struct SuiteFileTests {
         traces:
           - a.csv.zst
           - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4}
-          - {path: c.tr, columns: "time=1,key=2", header: no, delimiter: " ", format: csv, time_unit: ms, then: [d.tr, "${HALCYON_TEST_FOLDER}/e.tr"]}
+          - {path: c.tr, columns: "time=1,key=2", header: no, delimiter: " ", format: csv, time_unit: ms, use_ttl: true, then: [d.tr, "${HALCYON_TEST_FOLDER}/e.tr"]}
         experiments:
           - name: one
             policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
@@ -41,6 +41,7 @@ struct SuiteFileTests {
         let headerless = suite.traces[2]
         #expect(headerless.header == .no && headerless.delimiter == 32 && headerless.format == .csv)
         #expect(headerless.columns == "time=1,key=2" && headerless.timeUnit == .milliseconds)
+        #expect(headerless.usesLifetimes)
         #expect(headerless.then == ["d.tr", "${HALCYON_TEST_FOLDER}/e.tr"])
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")

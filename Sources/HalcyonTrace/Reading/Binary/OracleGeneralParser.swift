@@ -42,7 +42,7 @@ struct OracleGeneralParser: RowParser {
         throw TraceError(
             file: path,
             message:
-                "these are no records of oracleGeneral, for which the name stands: of the first \(count), \(foreign) name a next "
+                "the name implies oracleGeneral, but the records are of another format: of the first \(count), \(foreign) name a next "
                 + "request that no trace has and \(backwards) go back in time, and their mean size is \(mean) bytes; --trace-format "
                 + "names the format, and --trace-format oracleGeneral reads them all the same")
     }

@@ -143,6 +143,16 @@ struct CSVFields {
         return field.next
     }
 
+    /// Parses a lifetime in seconds and stores it in `lifetime`; 0 if the field is empty.
+    func lifetime(at start: Int, _ lifetime: inout UInt32) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
+        guard let seconds = CSVNumbers.lifetime(bytes + field.start, field.length) else {
+            throw CSVNumbers.lifetimeFault(found(start), column: start - line + 1)
+        }
+        lifetime = seconds
+        return field.next
+    }
+
     /// Parses an operation and stores its number in `number`.
     func operation(at start: Int, _ known: [PresetOperation], _ number: inout Int) throws(LineFault) -> Int {
         let field = try trimmedText(at: start)
@@ -258,6 +268,22 @@ enum CSVNumbers {
             return "size \(found) has a fraction of a byte; \(accepted), also as 10.0 or 1e3"
         }
         return "size \(found) is not a number of bytes; \(accepted)"
+    }
+
+    /// Parses a whole number of seconds; 0 for no text.
+    static func lifetime(_ text: UnsafePointer<UInt8>, _ length: Int) -> UInt32? {
+        length == 0 ? 0 : size(text, length).flatMap { UInt32(exactly: $0) }
+    }
+
+    /// Returns the error for text that is not a lifetime.
+    ///
+    /// - Parameter found: the text in quotes.
+    static func lifetimeFault(_ found: String, column: Int) -> LineFault {
+        LineFault(
+            column: column,
+            message:
+                "lifetime \(found) is not a number of seconds; whole numbers from 0 (none) to \(UInt32.max) are accepted"
+        )
     }
 
     /// Parses a decimal number, multiplies it by 10 to the power of `decimals` and truncates further digits.

@@ -23,11 +23,16 @@ struct CSVHeader {
 
     /// Returns the role of each column.
     ///
-    /// - Throws: ``TraceError`` if the key or a requested column is missing or occurs twice, if two columns have usual
-    ///   names of one
-    ///   role, or if the header looks like a request and ``HeaderRule/auto`` applies.
-    func roles(_ wanted: ColumnNames) throws(TraceError) -> [CSVRole] {
+    /// - Throws: ``TraceError`` if the key or a requested column is missing or occurs twice, or if two columns have
+    ///   usual
+    ///   names of one role. Also if the header looks like a request and ``HeaderRule/auto`` applies.
+    ///
+    /// - Parameter wantsLifetimes: whether a column of lifetimes is needed.
+    func roles(_ wanted: ColumnNames, wantsLifetimes: Bool = false) throws(TraceError) -> [CSVRole] {
         if rule == .auto, looksLikeRequest(wanted) { throw requestFault(wanted) }
+        if wanted.ttl != nil, !wantsLifetimes {
+            throw fault("--columns ttl=… is for --use-ttl, which reads lifetimes: leave it out")
+        }
         let wanted = rule == .no ? try numbers(wanted) : wanted
         var roles = [CSVRole](repeating: .ignored, count: names.count)
         let claimed = ColumnUse.Role.allCases.compactMap { wanted[$0]?.lowercased() }
@@ -54,6 +59,13 @@ struct CSVHeader {
             throw fault(
                 "no column is named 'key' (or id, obj_id, object_id); the columns are \(list)\(hint). A header such as "
                     + "time,key,size,category,user is needed, or the name of the key's column")
+        }
+        if wantsLifetimes {
+            let column = try findLifetime(wanted.ttl)
+            guard roles[column] == .ignored else {
+                throw fault("column \(quoted(names[column])) is used twice; each column may have one role")
+            }
+            roles[column] = .lifetime
         }
         // Its rows are only counted, so that an inspection shows what was not used.
         if let column = names.indices.first(where: {
@@ -89,6 +101,18 @@ struct CSVHeader {
         return column
     }
 
+    /// Returns the column of lifetimes: the one with this name, or `ttl`.
+    private func findLifetime(_ name: String?) throws(TraceError) -> Int {
+        let found = name == nil && rule == .no ? [] : columns(named: name ?? "ttl")
+        if found.count > 1 { throw fault("column \(quoted(name ?? "ttl")) occurs \(found.count) times in the header") }
+        guard let column = found.first else {
+            throw fault(
+                "there is no column \(quoted(name ?? "ttl")) for the lifetime, which --use-ttl needs; the columns are \(list), and "
+                    + "--columns ttl=… names another")
+        }
+        return column
+    }
+
     /// Returns the column with a usual name of a role, or `nil`. Throws an error if several have one.
     private func findUsual(_ role: ColumnUse.Role, except claimed: [String]) throws(TraceError) -> Int? {
         if rule == .no { return nil }
@@ -116,6 +140,11 @@ struct CSVHeader {
     /// Returns the columns that a file without a header is read by. Throws an error if one is not the number of a
     /// column.
     private func numbers(_ wanted: ColumnNames) throws(TraceError) -> ColumnNames {
+        if let ttl = wanted.ttl, !names.contains(ttl) {
+            throw fault(
+                "\(quoted(ttl)) is not the number of a column for the lifetime; without a header, the numbers from 1 to "
+                    + "\(names.count) are accepted, the fields of the first line\(hint)")
+        }
         if wanted == ColumnNames(), names.count == 1 { return ColumnNames(key: "1") }
         for role in ColumnUse.Role.allCases {
             guard let text = wanted[role], !names.contains(text) else { continue }
@@ -126,8 +155,8 @@ struct CSVHeader {
         return wanted
     }
 
-    /// Whether the first line is probably a request: no column has a usual name, and a column that is named has a
-    /// number for a name, or there are more digits than letters.
+    /// Whether the first line is probably a request. No column has a usual name then. Besides, a column that is named
+    /// has a number for a name, or there are more digits than letters.
     private func looksLikeRequest(_ wanted: ColumnNames) -> Bool {
         let usual = ColumnUse.Role.allCases.flatMap(\.usualNames)
         if names.contains(where: { usual.contains($0.lowercased()) }) { return false }
@@ -146,19 +175,27 @@ struct CSVHeader {
 
     /// Returns the error for a header that looks like a request, with what to write instead.
     private func requestFault(_ wanted: ColumnNames) -> TraceError {
-        let places = [ColumnUse.Role.time, .key, .size, .category, .user].compactMap { role in
-            wanted[role].flatMap { names.firstIndex(of: $0) }.map { "\(role.rawValue)=\($0 + 1)" }
-        }
         let other = otherDelimiter
-        let isNamed = !places.isEmpty && wanted.key.map(names.contains) == true
-        let columns =
-            isNamed
-            ? places.joined(separator: ",")
-            : guess(fieldCount: other.map { CSVHeader.split(line, $0.byte).count } ?? names.count)
+        let count = other.map { CSVHeader.split(line, $0.byte).count } ?? names.count
+        let asNames = advice(wanted) { names.firstIndex(of: $0).map { $0 + 1 } }
+        let asNumbers = advice(wanted) { Int($0).flatMap { 1...count ~= $0 ? $0 : nil } }
+        let columns = asNames ?? asNumbers ?? guess(fieldCount: count)
         let delimiter = other.map { "--delimiter \($0.argument) " } ?? ""
         return fault(
             "the first line, \(quoted(line)), looks like a request and not like a header: write \(delimiter)--header no --columns "
                 + "\(columns) with the numbers of the columns, or --header yes if it is a header")
+    }
+
+    /// Returns the requested columns by number, or `nil` unless `number` has one for each of them and for the key.
+    private func advice(_ wanted: ColumnNames, _ number: (String) -> Int?) -> String? {
+        guard wanted.key != nil else { return nil }
+        var places: [String] = []
+        for role in ColumnUse.Role.allCases {
+            guard let name = wanted[role] else { continue }
+            guard let number = number(name) else { return nil }
+            places.append("\(role.rawValue)=\(number)")
+        }
+        return places.joined(separator: ",")
     }
 
     /// Returns the columns that a line of this number of fields probably has.
@@ -230,6 +267,8 @@ enum CSVRole: Sendable, Equatable {
     case user
     /// Twitter's operation, such as `get` or `set`.
     case operation
+    /// A lifetime in seconds.
+    case lifetime
     /// An operation that is counted and has no other use.
     case operationName
 

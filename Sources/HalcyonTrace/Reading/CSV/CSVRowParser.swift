@@ -38,6 +38,7 @@ struct CSVRowParser: RowParser {
             case .size, .valueSize: present.insert(.sizes)
             case .category: present.insert(.categories)
             case .user: present.insert(.users)
+            case .lifetime: present.insert(.lifetimes)
             case .ignored, .key, .operation, .operationName: break
             }
         }
@@ -109,6 +110,7 @@ struct CSVRowParser: RowParser {
                 position = try fields.size(at: position, &size)
                 hasValue = size > 0
                 size += keySize
+            case .lifetime: position = try fields.lifetime(at: position, &rows.lifetimes[row])
             case .operation: position = try fields.operation(at: position, operations, &operation)
             case .operationName:
                 let name = try fields.trimmedText(at: position)

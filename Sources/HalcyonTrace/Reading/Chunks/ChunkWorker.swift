@@ -62,6 +62,10 @@ struct ChunkWorker {
                 result.sizes = SizeColumn(
                     UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
             }
+            if parser.present.contains(.lifetimes) {
+                result.lifetimes = Array(
+                    UnsafeBufferPointer(start: rows.lifetimes + kept.lowerBound, count: kept.count))
+            }
             if !repeats.isEmpty { result.expand(repeats[kept]) }
         }
         if present != parser.present { result.complete(to: present) }
@@ -137,6 +141,8 @@ struct ChunkRows: Sendable {
     var categories = NameColumn()
     /// Empty without users.
     var users = NameColumn()
+    /// Empty without lifetimes.
+    var lifetimes: [UInt32] = []
     /// The hashes of the keys; empty unless ``ChunkWorker/wantsHashes``.
     var hashes: [UInt64] = []
     /// The number of requests skipped at the start.
@@ -189,6 +195,7 @@ struct ChunkRows: Sendable {
         categories = expanded(categories)
         users = expanded(users)
         hashes = expanded(hashes)
+        lifetimes = expanded(lifetimes)
         if !times.isEmpty { times = expanded(times).withUnsafeBufferPointer { TimeColumn(coarse: $0) } }
         if !sizes.isEmpty {
             let all = expanded((0..<sizes.count).map { sizes[$0] })
@@ -201,6 +208,7 @@ struct ChunkRows: Sendable {
         keys = keys.kept(range)
         categories = categories.kept(range)
         users = users.kept(range)
+        if !lifetimes.isEmpty { lifetimes = Array(lifetimes[range]) }
         if !times.isEmpty { times = TimeColumn(times[range].map { $0 }) }
         if !sizes.isEmpty { sizes = sizes.kept(range) }
     }

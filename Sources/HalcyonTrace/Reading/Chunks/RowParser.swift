@@ -22,6 +22,8 @@ final class RowScratch {
     let times: UnsafeMutablePointer<Int64>
     /// The sizes in bytes; 0 is unknown.
     let sizes: UnsafeMutablePointer<UInt64>
+    /// The lifetimes in seconds; 0 is none.
+    let lifetimes: UnsafeMutablePointer<UInt32>
 
     /// The number of requests parsed so far.
     var count = 0
@@ -60,11 +62,13 @@ final class RowScratch {
         users = TokenColumn(capacity: present.contains(.users) ? capacity : 0)
         times = .allocate(capacity: present.contains(.times) ? capacity : 0)
         sizes = .allocate(capacity: present.contains(.sizes) ? capacity : 0)
+        lifetimes = .allocate(capacity: present.contains(.lifetimes) ? capacity : 0)
     }
 
     deinit {
         times.deallocate()
         sizes.deallocate()
+        lifetimes.deallocate()
     }
 
     /// Counts the row that was just filled, unless it is to be skipped.
@@ -110,6 +114,7 @@ struct PresentColumns: OptionSet, Sendable {
     static let sizes = PresentColumns(rawValue: 2)
     static let categories = PresentColumns(rawValue: 4)
     static let users = PresentColumns(rawValue: 8)
+    static let lifetimes = PresentColumns(rawValue: 16)
 }
 
 /// A fault in a line or record.
@@ -125,7 +130,8 @@ struct RowProblem: Error, Sendable, Equatable {
     ///
     /// - Parameter before: the request above it.
     static func backwards(
-        _ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit, before: String = "the request above it"
+        _ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit,
+        before: String = "the request above it"
     ) -> RowProblem {
         RowProblem(
             line: line, column: column,

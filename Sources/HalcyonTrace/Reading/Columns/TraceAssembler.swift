@@ -53,6 +53,8 @@ struct TraceAssembler: Sendable {
         report.sizeDisagreements = sizes.disagreements
         report.unknownSizes = sizes.unknown
         report.noSizes = sizes.areNone
+        let lifetimes = chunks.flatMap(\.lifetimes)
+        if present.contains(.lifetimes) { report.lifetimes = lifetimes.count { $0 > 0 } }
         report.noTimes = !present.contains(.times)
         chunks = []
         var names = TraceNames()
@@ -62,6 +64,7 @@ struct TraceAssembler: Sendable {
         return Trace(
             entries: keys.numbers, times: times, users: users?.numbers ?? [], objectSizes: sizes.objects,
             requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
+            lifetimes: lifetimes,
             categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
             sizeUnit: sizes.unit, names: names, report: report)
     }
@@ -156,6 +159,7 @@ struct TraceAssembler: Sendable {
     /// Replaces the chunks by pieces of all requests in another order.
     private mutating func reorder(_ times: [Int64], by order: [some FixedWidthInteger]) {
         let sizes = chunks.flatMap { chunk in (0..<chunk.sizes.count).map { chunk.sizes[$0] } }
+        let lifetimes = chunks.flatMap(\.lifetimes)
         let keys = numbers(\.keys, maps.map(\.keys))
         let categories = numbers(\.categories, maps.map(\.categories))
         let users = numbers(\.users, maps.map(\.users))
@@ -172,6 +176,7 @@ struct TraceAssembler: Sendable {
             piece.keys = column(keys)
             piece.categories = column(categories)
             piece.users = column(users)
+            piece.lifetimes = lifetimes.isEmpty ? [] : part.map { lifetimes[Int($0)] }
             piece.sizes = sizes.isEmpty ? .empty : .wide(part.map { sizes[Int($0)] })
             pieces.append(piece)
         }
