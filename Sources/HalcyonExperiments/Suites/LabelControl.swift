@@ -64,9 +64,16 @@ public enum LabelControl: Sendable, Hashable, CustomStringConvertible {
         guard trace.hasCategories else {
             throw .data("The trace has no categories, so labels '\(self)' mean nothing: leave them out.")
         }
-        guard case .permuted(let scheme, let number) = self else { return trace.withOneCategory() }
-        let strata = try LabelStrata(scheme, of: trace)
-        return LabelPermutation(within: strata, objects: trace.objectCount, seed: Self.seed, number: number)
-            .applied(to: trace)
+        var labelled: Trace
+        if case .permuted(let scheme, let number) = self {
+            let strata = try LabelStrata(scheme, of: trace)
+            labelled = LabelPermutation(within: strata, objects: trace.objectCount, seed: Self.seed, number: number)
+                .applied(to: trace)
+        } else {
+            labelled = trace.withOneCategory()
+        }
+        // Labels do not change what a log recorded: its latencies and moments are those of both sides of a comparison.
+        labelled.recording = trace.recording
+        return labelled
     }
 }

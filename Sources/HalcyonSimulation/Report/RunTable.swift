@@ -267,9 +267,10 @@ struct RunTable {
         var notes: [String] = []
         if let several = rows.first(where: { $0.runs.count > 1 })?.runs.count {
             notes.append(
-                "means of \(several) seeds, with the half-width of the 95 % confidence interval (Student's t).")
+                "\(several) seeds for policies that draw random numbers (--seeds): means, with the half-width of the 95 % "
+                    + "confidence interval (Student's t).")
         } else if let random = rows.first(where: { $0.first.isRandomised && !$0.isOffline }) {
-            notes.append("\(random.label) draws random numbers: --seeds 5 shows how much they matter.")
+            notes.append("\(random.label) draws random numbers, and this is one seed of it: --seeds 5 shows how much they matter.")
         }
         if shown.contains(.gapClosed) { notes += references.notes }
         if let kingfisher = rows.first(where: { $0.first.label == "kingfisher" })?.first, let tiers = kingfisher.tiers {

@@ -45,8 +45,8 @@ public struct Trace: Sendable {
     /// The observations that the reader made.
     public let report: LoadReport
     /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or
-    /// one that was changed, has none.
-    public internal(set) var recording: TraceRecording?
+    /// one whose requests were changed, has none.
+    public package(set) var recording: TraceRecording?
 
     /// The user number of a request without a user.
     public static let noUser = UInt32.max

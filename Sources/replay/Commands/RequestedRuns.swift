@@ -42,7 +42,7 @@ struct RequestedRuns {
         mode = command.per == .user ? .perUser : .shared
         models = command.models ?? .shared
         users = try command.users.map { text throws(ReplayError) in try UserPart(parsing: text) }
-        seeds = command.seeds
+        seeds = command.seedCount
 
         var names = command.policy.flatMap(PolicySpec.split)
         let namesTiers = tiers?.memoryPolicy != nil && tiers?.diskPolicy != nil
@@ -157,7 +157,7 @@ struct RequestedRuns {
         let requested: [PrefetchOptions?] = try command.prefetching.options(latency: model)
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
-                warmup: command.warmup.value, seed: command.seed, windows: command.windows ?? 10,
+                warmup: command.warmup.value, seed: command.seed ?? 1, windows: command.windows ?? 10,
                 byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
                 timings: command.timings, prefetch: prefetch)
         }

@@ -121,15 +121,21 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "The share of the requests, such as 0.25 or 25%, that warms up the cache and is not counted.")
     var warmup: Share = 0.0
 
-    @Option(help: "The seed of all random choices.")
-    var seed: UInt64 = 1
+    @Option(help: "The seed of all random choices; without --seeds, the only one. (default: 1)")
+    var seed: UInt64?
 
     @Option(
         help: """
             Replay policies that draw random numbers with this number of seeds, from --seed on, and show the mean and the 95 % \
-            confidence interval.
+            confidence interval. (default: 3 in a table, 1 with --seed, --stream or --timings and in other formats)
             """)
-    var seeds: Int = 1
+    var seeds: Int?
+
+    /// The number of seeds of policies that draw random numbers. One seed can be far from the mean: on a block trace, 24 seeds of
+    /// `learned` have 25.4 to 31.2 % of the hits.
+    var seedCount: Int {
+        seeds ?? (output.format == .table && seed == nil && !stream && !timings ? 3 : 1)
+    }
 
     @Option(help: "The number of equal windows of the series over time, in JSON. (default: 10)")
     var windows: Int?
@@ -266,7 +272,7 @@ struct RunCommand: AsyncParsableCommand {
         if !(0..<1).contains(warmup.value) {
             throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
         }
-        if !(1...1_000).contains(seeds) {
+        if let seeds, !(1...1_000).contains(seeds) {
             throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")
         }
         if models != nil, per == nil { throw ReplayError.usage("--models needs --per user.") }

@@ -36,7 +36,7 @@ struct IdentityConformanceTests {
             var other = self
             switch input {
             case .seed:
-                return (2...4).map { seed in
+                return (2...4 as ClosedRange<UInt64>).map { seed in
                     other.job.options.seed = seed
                     return other
                 }

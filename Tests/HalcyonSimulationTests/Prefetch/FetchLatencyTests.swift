@@ -93,15 +93,20 @@ struct FetchLatencyTests {
         #expect(result.hits == 1 && result.prefetch?.used == 1 && result.prefetch?.late == 1)
     }
 
-    @Test("With times in whole seconds half a second is a second; a request at the same time misses")
-    func halfASecondRoundsUpWithWholeSeconds() throws {
-        let ordered = trace([0, 1, 2, 3, 4, 5, 6], at: [0, 0, 0, 1, 1, 2, 3])
+    @Test("With times in whole seconds, half a second is labelled and a second is a second")
+    func latencyBelowTheResolutionIsLabelled() throws {
+        let ordered = trace([0, 1, 2, 3, 4, 5, 6, 7], at: [0, 0, 0, 1, 1, 2, 3, 5])
         let half = try run(ordered, .fixed(500_000))
-        #expect(half.hits == (try run(ordered, .fixed(1_000_000))).hits)
-        // 3 after 2, 5 after 4 and 6 after 5; never one of the same second.
-        #expect(half.hits == 3 && half.prefetch?.late == 3)
+        // 3 after 2, 5 after 4, 6 after 5 and 7 after 6; never one of the same second.
+        #expect(half.hits == 4 && half.prefetch?.late == 3)
+        #expect(half.prefetch?.timeResolution == 1_000_000 && half.prefetch?.isBelowResolution == true)
+        // A request that is stamped one second later may have come at once: only 7 is surely in time.
+        for latency in [1_000_000, 1_001_000] as [Int64] {
+            let second = try run(ordered, .fixed(latency))
+            #expect(second.hits == 1 && second.prefetch?.late == 6 && second.prefetch?.isBelowResolution == false)
+        }
         let ideal = try run(ordered, .ideal)
-        #expect(ideal.hits == 6 && ideal.prefetch?.latency == "ideal (zero latency)")
+        #expect(ideal.hits == 7 && ideal.prefetch?.isBelowResolution == false && ideal.prefetch?.latency == "ideal (zero latency)")
     }
 
     @Test("Tiers and prefetching share one latency model, unless a latency is set")
@@ -111,7 +116,7 @@ struct FetchLatencyTests {
         let requests = trace([0, 1], at: [0, 1], sizes: [1_000, 1_000, 1])
         let shared = try run(requests, nil, tiers: tiers)
         #expect(shared.hits == 0 && shared.prefetch?.latency == "2 s + size / (1.0 MB/s)")
-        #expect(try run(requests, .fixed(1_000_000), tiers: tiers).hits == 1)
+        #expect(try run(requests, .fixed(999_999), tiers: tiers).hits == 1)
         #expect(shared.tiers?.costs == tiers.latency)
     }
 

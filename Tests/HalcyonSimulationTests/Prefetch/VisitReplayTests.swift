@@ -143,7 +143,6 @@ struct VisitReplayTests {
             return try run(own, .shared)
         }
         #expect(own.hits == alone.reduce(0) { $0 + $1.hits })
-        #expect(own.evictions == alone.reduce(0) { $0 + $1.evictions })
         #expect(own.prefetch?.used == alone.reduce(0) { $0 + ($1.prefetch?.used ?? 0) })
         let shared = try run(requests, .shared)
         if policy == "popular" { #expect(shared.hits != own.hits, "one policy for all users sees the others' requests") }

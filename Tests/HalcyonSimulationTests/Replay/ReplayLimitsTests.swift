@@ -96,13 +96,13 @@ struct TransferQueueTests {
                 #expect(cancelled == chosen.time && again == nil)
             }
             // The first to end; of transfers that end together, the first that was started.
-            while let place = list.indices.filter({ list[$0].time <= time }).min(by: { list[$0].time < list[$1].time })
+            while let place = list.indices.filter({ list[$0].time < time }).min(by: { list[$0].time < list[$1].time })
             {
                 let first = list.remove(at: place)
-                let (ended, again) = (queue.popEnded(by: time)?.access.entry, queue.cancel(first.entry)?.time)
+                let (ended, again) = (queue.popEnded(before: time)?.access.entry, queue.cancel(first.entry)?.time)
                 #expect(ended == first.entry && again == nil)
             }
-            let none = queue.popEnded(by: time)?.time
+            let none = queue.popEnded(before: time)?.time
             #expect(none == nil)
         }
         let remaining = queue.remaining.map(\.access.entry).sorted()
@@ -122,9 +122,9 @@ struct TransferQueueTests {
             if queue.cancel(EntryID(entry))?.time != Int64(entry) { wrong += 1 }
         }
         for entry in stride(from: 0, to: 100_000, by: 2) {
-            if queue.popEnded(by: .max)?.access.entry != EntryID(entry) { wrong += 1 }
+            if queue.popEnded(before: .max)?.access.entry != EntryID(entry) { wrong += 1 }
         }
-        let none = queue.popEnded(by: .max)?.time
+        let none = queue.popEnded(before: .max)?.time
         #expect(wrong == 0 && none == nil)
     }
 
@@ -148,7 +148,7 @@ struct TransferQueueTests {
         var context = PolicyContext(capacity: 3_000)
         context.prefetches = true
         let trace = TinyTraces.unit(Array(0..<UInt32(objects)))
-        for (latency, used, late) in [(700, 1_000, 0), (1_000, 1_000, 0), (1_001, 0, 1_000)] {
+        for (latency, used, late) in [(700, 1_000, 0), (999, 1_000, 0), (1_000, 0, 1_000)] {
             let cache = PrefetchingCache(
                 TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil),
                 capacity: 3_000, unit: CacheUnit(trace), budget: .unlimited,
