@@ -101,7 +101,8 @@ import Testing
             """
         let trace = try load(nil, text, name: "example.spc")
         let second = (UInt64(1) << 40) + 10_274_472
-        #expect(keys(trace) == (0..<8).map { "\(7_695_360 + $0)" } + (0..<8).map { "\(second + $0)" })
+        let first = (0..<UInt64(8)).map { "\(7_695_360 + $0)" }
+        #expect(keys(trace) == first + (0..<UInt64(8)).map { "\(second + $0)" })
         #expect(trace.times.first == 2_346_628 && trace.times.last == 2_436_645)
         // The writes have 3 · 16 + 31 + 1 + 1 + 3 · 8 blocks.
         #expect(try load(.spc, text) { $0.countsWrites = true }.count == 16 + 105)
