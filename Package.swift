@@ -112,7 +112,10 @@ let cache: [Target] = [
 
 let laboratory: [Target] = [
     system("CZstd", "libzstd", apt: "libzstd-dev", brew: "zstd"),
-    module("HalcyonTrace", ["HalcyonAccessLogReading", "HalcyonSupport", "CProcessor", "CZlib", "CZstd"], computing),
+    system("CXz", "liblzma", apt: "liblzma-dev", brew: "xz"),
+    module(
+        "HalcyonTrace", ["HalcyonAccessLogReading", "HalcyonSupport", "CProcessor", "CZlib", "CZstd", "CXz"],
+        computing),
     module(
         "HalcyonSimulation",
         ["HalcyonTrace", "HalcyonPrefetch", "HalcyonLearning", "HalcyonEviction", "HalcyonSupport"], computing),
@@ -166,7 +169,7 @@ let allTests: [[Target]] = [
     tests(
         "HalcyonTrace",
         [
-            "HalcyonTrace", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd",
+            "HalcyonTrace", "HalcyonAccessLog", "HalcyonTestSupport", "CZlib", "CZstd", "CXz",
             .product(name: "GRDB", package: "GRDB.swift"),
         ]),
     tests(

@@ -79,7 +79,8 @@ public struct AccessLogText {
                 }
             }
         }
-        if isQuoted {
+        // A reader drops the spaces around a field without quotes.
+        if isQuoted || (text.count > start && (text[start] == 32 || text[text.count - 1] == 32)) {
             text.insert(UInt8(ascii: "\""), at: start)
             text.append(UInt8(ascii: "\""))
         }

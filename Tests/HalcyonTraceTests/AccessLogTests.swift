@@ -82,7 +82,9 @@ struct AccessLogTests {
                     $0.threads = threads
                 })
             #expect(requests(of: trace) == AccessLogTests.requests)
-            #expect(trace.report == LoadReport() && trace.sizeUnit == .bytes)
+            var report = LoadReport()
+            report.format = .accessLog
+            #expect(trace.report == report && trace.sizeUnit == .bytes)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["access.sqlite"])
     }

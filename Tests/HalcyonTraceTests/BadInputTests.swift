@@ -26,15 +26,16 @@ import Testing
         #expect(try fault("time,key\n") == "t.csv: holds no request")
         #expect(
             try fault("key\na\n", name: "t.dat")
-                == "t.dat: the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, "
-                + "accessLog, lcs")
+                == "t.dat: neither the name nor the first lines show the format; give one of csv, oracleGeneral, vscsi, "
+                + "twitter, accessLog, lcs, lrb, arc, lirs, spc, msr, objectStore, address, int32, int32be, int64, int64be"
+        )
     }
 
     @Test func unusableHeadersAreRefused() throws {
         #expect(
             try fault("1,a,10\n2,b,20\n")
-                == "t.csv:1: no column is named 'key' (or id, obj_id, object_id); the columns are '1', 'a', '10'. A header "
-                + "such as time,key,size,category,user is needed, or the name of the key's column")
+                == "t.csv:1: the first line, '1,a,10', looks like a request and not like a header: write --header no "
+                + "--columns time=1,key=2,size=3 with the numbers of the columns, or --header yes if it is a header")
         #expect(try fault("time;key\n1;a\n")?.contains("the columns are 'time;key' (is the delimiter ';'?)") == true)
         #expect(
             try fault("time,key\n1,a\n", .with { $0.columns.size = "bytes" })

@@ -31,10 +31,35 @@ import Testing
         #expect(extra.unused == ["genre", ""] && !extra.isAsUsual)
         let named = try use("when,item\n1,a\n", .with { $0.columns = ColumnNames(key: "item", time: "when") })
         #expect(named.used.map(\.name) == ["when", "item"] && named.unused.isEmpty && !named.isAsUsual)
-        // A second column with a usual name is not used.
-        #expect(try use("key,id\na,b\n").unused == ["id"])
         let twitter = try use("1,k,1,2,c,get,0\n", name: "t.twitter")
         #expect(twitter == ColumnUse())
+    }
+
+    /// A row number beside the key must not become the key because its column comes first in a list of names.
+    @Test(arguments: [
+        ("id,user_id,obj_id,size", "key", ["id", "obj_id"]), ("Timestamp,key,time", "time", ["Timestamp", "time"]),
+        ("key,size,OBJ_SIZE,bytes", "size", ["size", "OBJ_SIZE", "bytes"]),
+        ("key,tags,category", "category", ["tags", "category"]),
+        ("client,key,user", "user", ["client", "user"]),
+    ])
+    func twoUsualNamesOfOneRoleAreRefused(_ header: String, _ role: String, _ names: [String]) throws {
+        let row = header.split(separator: ",").map { _ in "1" }.joined(separator: ",")
+        let text = "\(header)\n\(row)\n"
+        #expect(
+            fault(try folder.file("t.csv", text))
+                == "t.csv:1: the columns \(names.map { "'\($0)'" }.joined(separator: " and ")) can all be the \(role), and one is "
+                + "needed: write \(names.map { "--columns \(role)=\($0)" }.joined(separator: " or "))")
+        for name in names {
+            let chosen = try use(text, .with { $0.columns = try! ColumnNames(parsing: "\(role)=\(name)") })
+            #expect(chosen.used.first { $0.role.rawValue == role }?.name == name)
+            #expect(Set(chosen.unused).isSuperset(of: Set(names).subtracting([name])))
+        }
+    }
+
+    /// A column that is named for another role does not count as one with a usual name.
+    @Test func aNamedColumnIsNoCandidateForAnotherRole() throws {
+        let named = try use("id,obj_id\n1,a\n", .with { $0.columns = ColumnNames(user: "id") })
+        #expect(named.used.map(\.name) == ["obj_id", "id"] && named.used.map(\.role) == [.key, .user])
     }
 
     @Test func columnNamesAreParsed() throws {

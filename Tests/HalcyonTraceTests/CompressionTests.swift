@@ -1,3 +1,4 @@
+import CXz
 import Foundation
 import HalcyonTestSupport
 import Testing
@@ -14,6 +15,11 @@ import Testing
     }
 
     func packed(_ name: String) throws -> [UInt8] {
+        if name.hasSuffix(".xz") {
+            let bytes = try xz(Array(plain.utf8))
+            _ = try folder.file(name, bytes)
+            return bytes
+        }
         let path = "\(folder.path)/\(name)"
         let sink = try openSink(path, compression: nil)
         try Array(plain.utf8).withUnsafeBytes { bytes in try sink.write(bytes) }
@@ -21,12 +27,24 @@ import Testing
         return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func compressedFileIsReadAndTruncationFound(name: String) throws {
+    /// Compresses with liblzma, as `xz -6` does.
+    func xz(_ bytes: [UInt8]) throws -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: lzma_stream_buffer_bound(bytes.count))
+        var count = 0
+        try #require(
+            lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nil, bytes, bytes.count, &output, &count, output.count)
+                == LZMA_OK)
+        return Array(output.prefix(count))
+    }
+
+    @Test(arguments: ["a.csv.gz", "a.csv.zst", "a.csv.xz"]) func compressedFileIsReadAndTruncationFound(name: String)
+        throws
+    {
         let whole = try Trace.load(folder.file("a.csv", plain))
         let bytes = try packed(name)
         #expect(bytes.count < plain.utf8.count / 2)
         #expect(try Trace.load("\(folder.path)/\(name)").fingerprint == whole.fingerprint)
-        for part in [bytes.count - 1, bytes.count / 2, 5] {
+        for part in [bytes.count - 1, bytes.count / 2, 8] {
             let message = fault(try folder.file(name, Array(bytes.prefix(part))))
             #expect(message?.contains("ends early: the file is truncated") == true, "\(part): \(message ?? "-")")
         }
@@ -37,7 +55,7 @@ import Testing
         #expect(fault(try folder.file(name, [])) != nil)
     }
 
-    @Test(arguments: ["a.csv.gz", "a.csv.zst"]) func severalMembersAreOneFile(name: String) throws {
+    @Test(arguments: ["a.csv.gz", "a.csv.zst", "a.csv.xz"]) func severalMembersAreOneFile(name: String) throws {
         let bytes = try packed(name)
         let doubled = try folder.file(name, bytes + bytes)
         // The second member's header is a line of the whole file and no request.
@@ -53,6 +71,40 @@ import Testing
                 == "c.csv.gz: does not start as gzip data does, although its name or --compression says so")
         #expect(
             try Trace.load(folder.file("c.csv.gz", plain), .with { $0.compression = Compression.none }).count == 20_000)
+    }
+
+    @Test("The first bytes decide how a file is compressed, whatever its name and format")
+    func contentDecidesCompression() throws {
+        let numbers = (0..<3_000).flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
+        let records = try folder.file("plain.int32", numbers)
+        let whole = try Trace.load(records)
+        for (name, wrong) in [
+            ("a.csv.gz", "x.csv.xz"), ("a.csv.zst", "x.csv"), ("a.csv.xz", "x.csv.gz"), ("a.csv.xz", "x.csv"),
+        ] {
+            #expect(try Trace.load(folder.file(wrong, packed(name))).count == 20_000, "\(name) as \(wrong)")
+        }
+        for name in ["x.int32", "x.int32.gz", "x.int32.zst"] {
+            #expect(try Trace.load(folder.file(name, xz(numbers))).fingerprint == whole.fingerprint)
+        }
+        let packed = "\(folder.path)/a.oracleGeneral.gz"
+        try TraceWriter.write(whole, to: packed)
+        let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: packed)))
+        for name in ["b.oracleGeneral", "b.bin", "b.bin.zst"] {
+            #expect(try Trace.load(folder.file(name, bytes)).entries == whole.entries)
+        }
+        #expect(
+            fault(try folder.file("d.csv.xz", plain))
+                == "d.csv.xz: does not start as xz data does, although its name or --compression says so")
+        #expect(
+            fault(try folder.file("e.csv", xz(Array(plain.utf8))), .with { $0.compression = .gzip })
+                == "e.csv: does not start as gzip data does, although its name or --compression says so")
+    }
+
+    @Test("xz is read and not written; nothing is left")
+    func xzIsNotWritten() throws {
+        let whole = try Trace.load(folder.file("a.csv", plain))
+        #expect(throws: TraceError.self) { try TraceWriter.write(whole, to: "\(folder.path)/b.csv.xz") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.csv"])
     }
 
     @Test(arguments: ["gz", "zst"]) func binaryTraceWithoutAFormatInItsNameIsRead(_ ending: String) throws {

@@ -72,13 +72,117 @@ import Testing
             1,nz:u:a,10,50,7,set,86400
             3,nz:u:eeW511W3dcH3de3d15ec,22,304,7,gets,0
             3,nz:u:a,10,0,2,delete,0
+            4,nz:u:a,10,9,2,add,0
 
             """
-        let trace = try Trace.load(folder.file("t.twitter", text), .with { $0.names = .all })
-        #expect(trace.entries == [0, 1, 0, 1])
-        #expect(trace.objectSizes == [326, 60])
-        #expect(trace.users == [0, 1, 1, 0])
-        #expect(trace.report.unansweredReads == 1)
-        #expect(trace.report.sizeDisagreements == 1)
+        for name in ["t.twitter", "t.twr"] {
+            let trace = try Trace.load(folder.file(name, text), .with { $0.names = .all })
+            #expect(trace.entries == [0, 1, 0, 1])
+            #expect(trace.objectSizes == [326, 60])
+            #expect(trace.users == [0, 1, 1, 0])
+            #expect(trace.report.unansweredReads == 1)
+            #expect(trace.report.sizeDisagreements == 1)
+            let preset = try Trace.load(folder.file(name, text), .with { $0.preset = .twitter })
+            #expect(trace.report.operations == preset.report.operations)
+            #expect(preset.entries == trace.entries && preset.users == trace.users)
+        }
+        #expect(
+            fault(try folder.file("t.twr", "0,k,1,2,3,touch,0\n"))
+                == "t.twr:1:11: operation 'touch' is unknown; get, gets, set, add, replace, cas, append, prepend, incr, decr, delete "
+                + "are accepted")
+    }
+
+    /// Operations are reported where a format has them, whether or not they decide what a request is.
+    @Test func operationsOfEveryFormatAreReported() throws {
+        func operations(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws -> [String: [Int]] {
+            let report = try Trace.load(path, options).report
+            var stream = try TraceStream(path, options)
+            var batch = StreamBatch()
+            while try stream.next(into: &batch) {}
+            #expect(stream.report.operations == report.operations)
+            return Dictionary(uniqueKeysWithValues: report.operations.map { ($0.name, [$0.rows, $0.requests]) })
+        }
+        let twitter = "0,a,1,2,7,get,0\n0,b,1,0,7,gets,0\n0,b,1,9,7,set,0\n1,a,1,0,7,delete,0\n1,a,1,0,7,delete,0\n"
+        #expect(
+            try operations(folder.file("t.twr", twitter)) == [
+                "get": [1, 1], "gets": [1, 0], "set": [1, 1], "delete": [2, 0],
+            ])
+        let commands: [UInt8] = [0x28, 0x2a, 0x88, 0x35, 0x8a, 0x0a]
+        let first = commands.enumerated().flatMap {
+            bytes([UInt32(0), UInt32(512), UInt32(1), UInt16($1), UInt16(0x0100), UInt64($0), UInt64($0)])
+        }
+        let second = commands.enumerated().flatMap {
+            bytes([UInt16($1), UInt16(0x0200), UInt32(0), UInt32(512), UInt32(1), UInt64($0), UInt64($0), UInt64(0)])
+        }
+        for records in [first, second] {
+            #expect(
+                try operations(folder.file("t.vscsi", records)) == [
+                    "read": [2, 2], "write": [3, 3], "other": [1, 1],
+                ])
+        }
+        let rows = (0..<900).map { "\($0),\($0 % 3 == 0 ? "28" : "2a"),512,k\($0 % 7)\n" }.joined()
+        for chunkBytes in [1, 100, 1 << 20] {
+            let options = TraceLoadOptions.with {
+                $0.columns.key = "lbn"
+                $0.chunkBytes = chunkBytes
+            }
+            #expect(
+                try operations(folder.file("t.csv", "time,op,size,lbn\n" + rows), options) == [
+                    "28": [300, 300], "2a": [600, 600],
+                ])
+        }
+        let path = try folder.file(
+            "t.csv", "Operation,key\nREST.GET.OBJECT,1\n,2\n REST.PUT.OBJECT ,1\nREST.GET.OBJECT,2\n")
+        #expect(try operations(path) == ["REST.GET.OBJECT": [2, 2], "(none)": [1, 1], "REST.PUT.OBJECT": [1, 1]])
+        #expect(try Trace.load(path).report.columns.unused == ["Operation"])
+        #expect(try operations(path, .with { $0.columns.category = "Operation" }).isEmpty)
+        let many = "op,key\n" + (0..<65).map { "\($0),a\n" }.joined()
+        #expect(try operations(folder.file("t.csv", many)).isEmpty)
+    }
+
+    /// `.bin` stands for oracleGeneral, but not everything that is called so is it.
+    @Test func recordsThatAreNotOracleGeneralAreRefused() throws {
+        var random = SeededGenerator(seed: 3)
+        let longs = (0..<3_000).flatMap { _ in bytes([random.next().byteSwapped]) }
+        let small = (0..<3_000).flatMap { _ in bytes([random.next() % 50_000]) }
+        let words = (0..<6_000).flatMap { _ in bytes([UInt32(random.next() % 1_000_000).bigEndian]) }
+        let vscsi = (0..<2_000).flatMap {
+            bytes([UInt32(0), UInt32(512), UInt32(1), UInt16(42), UInt16(0x0100), UInt64($0 * 97), UInt64($0) << 20])
+        }
+        for (kind, data) in [("Corda's longs", longs), ("small longs", small), ("words", words), ("vSCSI", vscsi)] {
+            for options in [TraceLoadOptions(), .with { $0.sort = true }] {
+                let whole = Array(data.prefix(data.count / 24 * 24))
+                let found = fault(try folder.file("t.bin", whole), options)
+                #expect(
+                    found?.hasPrefix(
+                        "t.bin: the name implies oracleGeneral, but the records are of another format: of the first ")
+                        == true, "\(kind): \(found ?? "read")")
+                #expect(found?.contains("--trace-format oracleGeneral reads them all the same") == true)
+            }
+        }
+        // Whoever names the format means it.
+        let forced = TraceLoadOptions.with {
+            $0.sort = true
+            $0.format = .oracleGeneral
+        }
+        #expect(try Trace.load(folder.file("t.bin", longs), forced).count == 1_000)
+        #expect(
+            fault(try folder.file("t.vscsi", Array(vscsi.prefix(3_200)) + longs.prefix(3_200)))
+                == "t.vscsi: the first records are of neither version 1 nor 2 of vSCSI traces")
+    }
+
+    /// What writers of oracleGeneral differ in is no reason to refuse a file.
+    @Test func everyFormOfOracleGeneralIsRead() throws {
+        for next in [0, -1, -2, Int64.max, 1 << 40] {
+            for time in [UInt32(0), UInt32(1_700_000_000)] {
+                let data = (0..<500).flatMap {
+                    bytes([time, UInt64($0 % 50) << 58, $0 % 50 == 0 ? UInt32.max : UInt32(4_096), next])
+                }
+                for name in ["t.bin", "t.oracleGeneral", "t.oracleGeneral.bin"] {
+                    let trace = try Trace.load(folder.file(name, data))
+                    #expect(trace.count == 500 && trace.objectCount == 50)
+                }
+            }
+        }
     }
 }

@@ -36,7 +36,8 @@ import Testing
         let folder = try TemporaryFolder()
         for (text, expected) in [
             ("0\n0.000001\n", [0, 1]), ("-5\n4294967299\n", [-5_000_000, 4_294_967_299_000_000]),
-            ("1.25\n3000000000.5\n", [1_250_000, 3_000_000_000_500_000]), ("1e3\n", nil), ("99999999999999\n", nil),
+            ("1.25\n3000000000.5\n", [1_250_000, 3_000_000_000_500_000]), ("1e3\n", [1_000_000_000]), ("1e\n", nil),
+            ("99999999999999\n", nil),
         ] as [(String, [Int64]?)] {
             let lines = text.split(separator: "\n").map { "\($0),a\n" }.joined()
             let trace = try? Trace.load(folder.file("t.csv", "time,key\n" + lines))

@@ -27,12 +27,13 @@ struct BadTraceTests {
         ("noise.csv.gz", [1, 2, 3], ": does not start as gzip data does, although its name or --compression says so"),
         ("noise.csv.zst", [1, 2, 3], ": does not start as zstd data does, although its name or --compression says so"),
         (
-            "short.oracleGeneral", [UInt8](repeating: 1, count: 30),
+            "short.oracleGeneral", [UInt8](repeating: 0, count: 30),
             ": the last record has 6 of 24 bytes: the file is truncated or of another format"
         ),
         (
             "name.xyz", Array("key\na\n".utf8),
-            ": the name does not imply the format; give one of csv, oracleGeneral, vscsi, twitter, accessLog, lcs"
+            ": neither the name nor the first lines show the format; give one of csv, oracleGeneral, vscsi, twitter, "
+                + "accessLog, lcs, lrb, arc, lirs, spc, msr, objectStore, address, int32, int32be, int64, int64be"
         ),
         (
             "huge.csv", Array(("key,size\n" + (0..<16_385).map { "\($0 % 7),281474976710655\n" }.joined()).utf8),

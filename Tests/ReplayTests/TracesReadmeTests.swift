@@ -29,7 +29,7 @@ struct TracesReadmeTests {
                 #expect(cells(line).count == cells(lines[number - 1]).count, "line \(number + 1)")
             }
         }
-        #expect(tables == 9)
+        #expect(tables == 12)
     }
 
     @Test("The table of formats has every format with its extensions")

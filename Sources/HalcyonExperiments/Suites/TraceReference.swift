@@ -9,12 +9,28 @@ public struct TraceReference: Sendable, Hashable {
     /// The file as written: relative to the folder of the suite, perhaps with environment variables
     /// (`${HALCYON_TRACES}/web.csv`).
     public var path: String
+    /// The files that continue the trace, written as ``path``, in this order; as for `--then`. Empty by default.
+    public var then: [String] = []
     /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
     public var sizes = "first"
     /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
     public var columns: String?
+    /// Whether the first line of a CSV is a header, as for `--header`. The default is `auto`.
+    public var header = HeaderRule.auto
+    /// The byte between the fields of a CSV, as for `--delimiter`. Nil by default.
+    public var delimiter: UInt8?
+    /// The format of the file, as for `--trace-format`. Nil by default: that of its name, or one that its first lines show.
+    public var format: TraceFormat?
+    /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
+    public var timeUnit = TimeUnit.seconds
+    /// Whether entries expire by the lifetimes of the trace, as for `--use-ttl`. False by default.
+    public var usesLifetimes = false
     /// The format of a published trace, as for `--preset`. Nil by default.
     public var preset: TracePreset?
+    /// The blocks that a range of a disk requests, as for `--block-size`. Nil by default.
+    public var blocks: BlockRule?
+    /// Whether writes are requests, too, as for `--count-writes`. False by default.
+    public var countsWrites = false
     /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
     public var skip = 0
     /// The maximum number of requests. Nil by default: no limit. For per-user caches it counts requests with a user.
@@ -37,17 +53,29 @@ public struct TraceReference: Sendable, Hashable {
         return String(file.prefix { $0 != "." })
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the file; the first of several.
     ///
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
     public func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+        try Self.resolved(self.path, inFileAt: path)
+    }
+
+    /// Returns the paths of all files of the trace, in order.
+    ///
+    /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
+    /// - Throws: `ReplayError.data(_:)` if an environment variable of a path is not set.
+    public func resolvedPaths(inFileAt path: String) throws(ReplayError) -> [String] {
+        try ([self.path] + then).map { file throws(ReplayError) in try Self.resolved(file, inFileAt: path) }
+    }
+
+    private static func resolved(_ file: String, inFileAt path: String) throws(ReplayError) -> String {
         var expanded = ""
-        var rest = self.path[...]
+        var rest = file[...]
         while let start = rest.firstRange(of: "${"), let end = rest[start.upperBound...].firstIndex(of: "}") {
             let variable = String(rest[start.upperBound..<end])
             guard let value = ProcessInfo.processInfo.environment[variable], !value.isEmpty else {
-                throw .data("\(self.path): the environment variable \(variable) is not set.")
+                throw .data("\(file): the environment variable \(variable) is not set.")
             }
             expanded += rest[..<start.lowerBound] + value
             rest = rest[rest.index(after: end)...]
@@ -71,12 +99,21 @@ public struct TraceReference: Sendable, Hashable {
         options.sizes = SizeRule(argument: sizes) ?? .firstRequest
         options.sort = sort
         options.preset = preset
+        options.header = header
+        options.lifetimes = usesLifetimes
+        options.delimiter = delimiter
+        options.format = format
+        options.timeUnit = timeUnit
+        options.blocks = blocks
+        options.countsWrites = countsWrites
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
                 throw ReplayError.data("\(self.path): \(error.description)")
             }
         }
-        return try Trace.load(resolvedPath(inFileAt: path), options)
+        let paths = try resolvedPaths(inFileAt: path)
+        options.continuations = Array(paths.dropFirst())
+        return try Trace.load(paths[0], options)
     }
 
     /// Returns the requests that caches of a kind are to serve. O(requests).
@@ -94,12 +131,21 @@ public struct TraceReference: Sendable, Hashable {
 
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
-    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort", "shuffle"]
+    static let readingFields = [
+        "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
+        "count_writes", "limit", "skip", "sort",
+        "shuffle",
+    ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
     ///
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
     mutating func read(_ fields: YAMLFields) throws(ReplayError) {
+        if let value = fields["then"] {
+            then = try value.list(as: "Files that continue a trace").map { file throws(ReplayError) in
+                try file.text(as: "The path of a trace")
+            }
+        }
         if let value = fields["sizes"] {
             sizes = try value.text(as: "A rule for sizes")
             guard SizeRule(argument: sizes) != nil else {
@@ -111,14 +157,26 @@ extension TraceReference {
             do { _ = try ColumnNames(parsing: text) } catch { throw value.fault(error.description) }
             columns = text
         }
-        if let value = fields["preset"] {
-            let name = try value.text(as: "A preset")
-            guard let known = TracePreset(rawValue: name) else {
-                let accepted = TracePreset.allCases.map(\.rawValue).joined(separator: ", ")
-                throw value.fault("'\(name.shortened)' is not a preset: write one of \(accepted).")
+        preset = try fields["preset"].map { value throws(ReplayError) in try Self.choice(value, "a preset") }
+        if let value = fields["header"] { header = try Self.choice(value, "a rule for the header") }
+        format = try fields["format"].map { value throws(ReplayError) in try Self.choice(value, "a format") }
+        if let value = fields["use_ttl"] { usesLifetimes = try value.truth(as: "Whether to use lifetimes") }
+        if let value = fields["time_unit"] { timeUnit = try Self.choice(value, "a unit of times") }
+        if let value = fields["delimiter"] {
+            let text = try value.text(as: "A delimiter")
+            guard let byte = TraceLoadOptions.delimiter(named: text) else {
+                throw value.fault("'\(text.shortened)' is not a delimiter: write one ASCII character, or tab.")
             }
-            preset = known
+            delimiter = byte
         }
+        if let value = fields["block_size"] {
+            let text = try value.text(as: "A size of blocks")
+            guard let rule = BlockRule(argument: text) else {
+                throw value.fault("'\(text.shortened)' is not a size of blocks: write \(BlockRule.accepted).")
+            }
+            blocks = rule
+        }
+        if let value = fields["count_writes"] { countsWrites = try value.truth(as: "Whether writes count") }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")
         }
@@ -127,5 +185,17 @@ extension TraceReference {
         shuffle = try fields["shuffle"].map { value throws(ReplayError) in
             UInt64(try value.whole(atLeast: 0, as: "a seed"))
         }
+    }
+
+    /// Reads one of a few names.
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ value: YAMLValue, _ what: String
+    ) throws(ReplayError) -> Choice {
+        let name = try value.text(as: what.prefix(1).uppercased() + what.dropFirst())
+        guard let known = Choice(rawValue: name) else {
+            let accepted = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw value.fault("'\(name.shortened)' is not \(what): write one of \(accepted).")
+        }
+        return known
     }
 }

@@ -12,6 +12,8 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     public private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
     /// The identifier of the executable; see ``BuildInfo/identifier``.
     public private(set) var buildId = BuildInfo.current.identifier
+    /// The hash of the requests, the one of a replay of the whole trace; see `Trace.fingerprint`.
+    public let fingerprint: String
     /// The number of requests.
     public let requests: Int
     /// The number of distinct objects.
@@ -69,6 +71,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
             counts[Int(trace.entries[index])] += 1
             requested &+= trace.size(ofRequest: index)
         }
+        fingerprint = trace.fingerprint
         requests = trace.count
         objects = trace.objectCount
         unit = trace.sizeUnit
@@ -133,6 +136,7 @@ extension TraceInspection {
         lines += reuseLines
         if let categories { lines += categoryLines(categories) }
         if let users { lines += userLines(users) }
+        lines.append(("fingerprint", fingerprint))
         lines += notices.map { ("note", $0) }
         let width = lines.map(\.0.count).max() ?? 0
         return lines.map { $0.0.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.1 + "\n" }.joined()

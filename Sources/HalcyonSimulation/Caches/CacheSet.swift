@@ -73,6 +73,8 @@ struct CacheSet {
         var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
         context.prefetches = prefetch != nil
         context.lifetime = job.tiers?.diskLifetime
+        let expires = facts.input?.trace.lifetimes.isEmpty == false
+        context.entriesExpire = expires
         self.context = context
         let tiers = job.tiers
         decodedSizeRatio = facts.unit.usesUniformSizes ? 1 : tiers?.decodedSizeRatio ?? 1
@@ -82,7 +84,7 @@ struct CacheSet {
             memory.lifetime = tiers?.memoryLifetime
             return memory
         }
-        columns = Self.columns(job, prefetches: prefetch != nil)
+        columns = Self.columns(job, prefetches: prefetch != nil).union(expires ? [.times, .deadlines] : [])
         let isShared = model != nil || resolved.sharesModel || !isPerUser
         definitions = ReportedCategorySets(isShared: isShared)
         // All caches of a loaded trace are in use at once, unless users are served one after another.
@@ -118,7 +120,13 @@ struct CacheSet {
         if let times = timer?.times {
             for index in 0..<block.count {
                 let access = block.access(index, requestNumber: block.firstRequest + index)
-                outcomes[index] = times.access { cache.access(access) }
+                let deadline = block.deadlines?[index]
+                outcomes[index] = times.access { cache.access(access, deadline: deadline) }
+            }
+        } else if let deadlines = block.deadlines {
+            for index in 0..<block.count {
+                outcomes[index] = cache.access(
+                    block.access(index, requestNumber: block.firstRequest + index), deadline: deadlines[index])
             }
         } else if cache.hasDisk {
             for index in 0..<block.count {
@@ -160,10 +168,11 @@ struct CacheSet {
             var access = block.access(index, requestNumber: cache.requests)
             cache.requests += 1
             if numbersEntries { access.entry = cache.entry(of: access.object) }
+            let deadline = block.deadlines?[index]
             if let times {
-                outcomes[index] = times.access { cache.access(access) }
+                outcomes[index] = times.access { cache.access(access, deadline: deadline) }
             } else {
-                outcomes[index] = cache.access(access)
+                outcomes[index] = cache.access(access, deadline: deadline)
             }
         }
         if isOneAfterAnother, block.isWarmup, let cache = caches[current] { cache.evictionsBefore = cache.evictions }

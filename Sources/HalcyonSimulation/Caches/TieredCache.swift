@@ -39,6 +39,19 @@ final class TieredCache {
             && (!hasDisk || !disk.contains(entry) && !disk.remembers(entry))
     }
 
+    /// Serves an access.
+    ///
+    /// - Parameter deadline: when an entry that it inserts expires, in microseconds; with one tier. A hit does not
+    ///   change it.
+    func access(_ access: Access, deadline: Int64?) -> AccessOutcome {
+        guard let deadline else { return self.access(access) }
+        let isHit =
+            memory.contains(access.entry, freshAt: access.time) && memory.lastSize(of: access.entry) == access.size
+        if isHit { return memory.access(access) }
+        var victims: [EntryID] = []
+        return memory.store(access, deadline: deadline, victims: &victims)
+    }
+
     func access(_ access: Access) -> AccessOutcome {
         let upper = memory.access(decoded(access))
         if !hasDisk || upper == .hit { return upper }

@@ -117,7 +117,9 @@ public struct ReplayJob: Sendable {
 
     /// Returns the job with its capacities in the unit of the trace.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches. Also if a capacity or a
+    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches, or has lifetimes and there
+    ///   are
+    ///   tiers or prefetching. Also if a capacity or a
     ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching. Also
     ///   if the trace exceeds a limit of the job (`ReplayLimits`), or users share what decides for a part of them.
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
@@ -125,6 +127,11 @@ public struct ReplayJob: Sendable {
         guard trace.count > 0 else { throw ReplayError.data("There is no request to replay.") }
         if mode == .perUser, !trace.hasUsers || trace.users.contains(Trace.noUser) {
             throw ReplayError.data("Per-user caches need a user in every request.")
+        }
+        if !trace.lifetimes.isEmpty, tiers != nil || options.prefetch != nil {
+            throw ReplayError.usage(
+                "--use-ttl is for one cache without prefetching: two tiers have lifetimes of their own (--memory-expiration, "
+                    + "--disk-expiration).")
         }
         try verifyPolicy()
         try verifyUsers()

@@ -21,6 +21,8 @@ struct RequestBlock {
     var categories: UnsafePointer<CategorySetID>?
     /// The user of each request. Nil if not read.
     var users: UnsafePointer<UInt32>?
+    /// The time until which an entry that each request inserts is found, in microseconds. Nil if not read.
+    var deadlines: UnsafePointer<Int64>?
     /// The cache of all requests. Nil if each user has a cache and the block mixes users.
     var cache: Int?
     /// The number of requests to ``cache`` before the first of the block.
@@ -57,6 +59,7 @@ struct RequestColumns: OptionSet {
     static let times = RequestColumns(rawValue: 1 << 0)
     static let categories = RequestColumns(rawValue: 1 << 1)
     static let users = RequestColumns(rawValue: 1 << 2)
+    static let deadlines = RequestColumns(rawValue: 1 << 3)
 }
 
 /// The facts of a source that are known in advance; for a stream, only the unit of its sizes.
@@ -216,6 +219,7 @@ private struct BlockScratch: ~Copyable {
     private let times: UnsafeMutablePointer<Int64>?
     private let categories: UnsafeMutablePointer<CategorySetID>?
     private let users: UnsafeMutablePointer<UInt32>?
+    private let deadlines: UnsafeMutablePointer<Int64>?
 
     init(_ trace: Trace, columns: RequestColumns, capacity: Int) {
         func memory<Value>(_ isNeeded: Bool, _ value: Value) -> UnsafeMutablePointer<Value>? {
@@ -230,6 +234,7 @@ private struct BlockScratch: ~Copyable {
         times = memory(columns.contains(.times), 0)
         categories = memory(columns.contains(.categories) && trace.hasCategories, 0)
         users = memory(columns.contains(.users) && trace.hasUsers, .max)
+        deadlines = memory(columns.contains(.deadlines), .max)
     }
 
     deinit {
@@ -237,6 +242,7 @@ private struct BlockScratch: ~Copyable {
         times?.deallocate()
         categories?.deallocate()
         users?.deallocate()
+        deadlines?.deallocate()
     }
 
     /// Returns an empty block over this memory.
@@ -244,7 +250,8 @@ private struct BlockScratch: ~Copyable {
         RequestBlock(
             count: 0, objects: objects, entries: entries, sizes: sizes.map { UnsafePointer($0) },
             times: times.map { UnsafePointer($0) }, categories: categories.map { UnsafePointer($0) },
-            users: users.map { UnsafePointer($0) }, categorySets: categorySets)
+            users: users.map { UnsafePointer($0) }, deadlines: deadlines.map { UnsafePointer($0) },
+            categorySets: categorySets)
     }
 
     /// Fills the columns for the requests at the positions that `position` returns for 0..<count.
@@ -265,6 +272,14 @@ private struct BlockScratch: ~Copyable {
         }
         if let times {
             for index in 0..<count { times[index] = trace.times[position(index)] }
+        }
+        if let deadlines {
+            for index in 0..<count {
+                let place = position(index)
+                let lifetime = Int64(trace.lifetimes[place])
+                // An entry is still found at the end of its lifetime, as in libCacheSim.
+                deadlines[index] = lifetime == 0 ? .max : trace.times[place] &+ lifetime * 1_000_000 &+ 1
+            }
         }
         if let categories {
             for index in 0..<count { categories[index] = trace.categorySet(ofRequest: position(index)) }

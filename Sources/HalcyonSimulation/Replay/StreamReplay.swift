@@ -50,7 +50,9 @@ public struct StreamReplay {
         switch try pass(expectsUniformSizes: true, notes) {
         case .finished(let report): return report
         case .sizeChanged(let sentence):
-            guard TraceStream.canReadAgain(path) else { throw ReplayError.data("\(path): \(sentence)") }
+            guard ([path] + load.continuations).allSatisfy(TraceStream.canReadAgain) else {
+                throw ReplayError.data("\(path): \(sentence)")
+            }
         }
         guard case .finished(let report) = try pass(expectsUniformSizes: false, notes) else {
             preconditionFailure("A replay with variable sizes takes every size.")

@@ -68,6 +68,11 @@ extension LoadReport {
     /// The notes as sentences.
     public var sentences: [String] {
         var sentences: [String] = []
+        if !parts.isEmpty {
+            let files = parts.prefix(5).map { "\($0.path) (\($0.requests.counted("request")))" }.joined(separator: ", ")
+            let more = parts.count > 5 ? " and \((parts.count - 5).counted("more file"))" : ""
+            sentences.append("One trace of \(parts.count.counted("file")): \(files)\(more).")
+        }
         if noSizes { sentences.append("No size is known: every object counts 1.") }
         if unknownSizes > 0 {
             sentences.append("\(unknownSizes.counted("object")) of unknown size: 1 byte each.")
@@ -75,6 +80,11 @@ extension LoadReport {
         if sizeDisagreements > 0 {
             sentences.append(
                 "\(sizeDisagreements.counted("request")) with a size other than the object's first; --sizes selects the rule."
+            )
+        }
+        if let lifetimes {
+            sentences.append(
+                "Entries expire by the lifetime of the request that inserts them; \(lifetimes.counted("request")) with one."
             )
         }
         if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
@@ -86,14 +96,21 @@ extension LoadReport {
             sentences.append("\(unansweredReads.counted("read")) left out, of objects whose size never becomes known.")
         }
         if let preset { sentences.append(preset.summary) }
+        if let formatRule { sentences.append(formatRule) }
         if !operations.isEmpty {
-            sentences.append("Rows by operation: \(operations.map(\.text).joined(separator: ", ")).")
+            let areRequests = preset == nil && operations.allSatisfy { $0.leftOut == 0 }
+            sentences.append(
+                "Rows by operation: \(operations.map(\.text).joined(separator: ", "))"
+                    + (areRequests ? "; every row is a request." : "."))
         }
         if repeatedHeaders > 0 {
             sentences.append("\(repeatedHeaders.counted("line")) left out that repeat the header.")
         }
         if noTimes { sentences.append("No time is known: request n is taken to happen n seconds after the first.") }
         if !columns.isAsUsual { sentences.append("Columns: \(columns.text).") }
+        for part in parts where part.columns != columns && !part.columns.isAsUsual {
+            sentences.append("Columns of \(part.path): \(part.columns.text).")
+        }
         return sentences
     }
 }

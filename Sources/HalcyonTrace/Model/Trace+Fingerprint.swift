@@ -11,6 +11,7 @@ extension Trace {
         hash.add(requestSizes)
         addTimes(to: &hash)
         addCategories(to: &hash)
+        if !lifetimes.isEmpty { hash.add(lifetimes) }
         let digits = String(hash.state, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

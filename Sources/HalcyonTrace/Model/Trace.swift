@@ -24,6 +24,12 @@ public struct Trace: Sendable {
     public let objectCategories: [UInt32]
     /// The category set of each request if the categories of an object change; otherwise empty.
     public let requestCategories: [UInt32]
+    /// The lifetime of the entry that each request inserts, in seconds; 0 is none. Empty unless
+    /// ``TraceLoadOptions/lifetimes`` requested them.
+    ///
+    /// A replay then lets an entry expire as libCacheSim's `--use-ttl` does: it is found until that many seconds after
+    /// the request that inserted it, and hits do not extend that.
+    public let lifetimes: [UInt32]
     /// The categories of each numbered set.
     public let categorySets: CategorySets
     /// The number of distinct categories.
@@ -52,7 +58,8 @@ public struct Trace: Sendable {
     public init(
         entries: [UInt32], times: TimeColumn, users: [UInt32] = [], objectSizes: [UInt64],
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
-        categorySets: CategorySets = CategorySets(), categoryCount: Int = 0, userCount: Int = 0,
+        lifetimes: [UInt32] = [], categorySets: CategorySets = CategorySets(), categoryCount: Int = 0,
+        userCount: Int = 0,
         sizeUnit: SizeUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport()
     ) {
         precondition(times.count == entries.count, "a time for each request")
@@ -61,6 +68,7 @@ public struct Trace: Sendable {
         precondition(
             requestCategories.isEmpty || requestCategories.count == entries.count,
             "categories for each request, or none")
+        precondition(lifetimes.isEmpty || lifetimes.count == entries.count, "a lifetime for each request, or none")
         precondition(
             objectCategories.isEmpty || objectCategories.count == objectSizes.count,
             "categories for each object, or none")
@@ -75,6 +83,7 @@ public struct Trace: Sendable {
         self.requestSizes = requestSizes
         self.objectCategories = objectCategories
         self.requestCategories = requestCategories
+        self.lifetimes = lifetimes
         self.categorySets = categorySets
         self.categoryCount = categoryCount
         self.userCount = userCount
@@ -126,7 +135,9 @@ public struct Trace: Sendable {
 
     /// The number of heap bytes that the columns hold, without names.
     public var columnBytes: Int {
-        4 * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count)
+        4
+            * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count
+                + lifetimes.count)
             + 8 * objectSizes.count + times.byteCount
     }
 }
@@ -170,19 +181,51 @@ public struct LoadReport: Sendable, Equatable {
     public var outOfOrder = 0
     /// The number of accesses of a log after its clock was set back. They are placed at the latest time before them.
     public var heldTimes = 0
+    /// The number of requests with a lifetime; `nil` unless ``TraceLoadOptions/lifetimes`` requested them.
+    public var lifetimes: Int?
     /// The preset that was used.
     public var preset: TracePreset?
-    /// The rows by operation, in the order of the preset or of libCacheSim; empty for a source without operations.
+    /// The format that was read; `nil` with a preset.
+    public var format: TraceFormat?
+    /// Whether the first lines of the file showed the format, because neither an option nor the name did.
+    public var isFormatRecognized = false
+    /// What the reader of a format with fixed fields decided that its lines do not show, as one sentence; otherwise `nil`.
+    public var formatRule: String?
+    /// The rows by operation, in the order of the preset, of libCacheSim, or of first occurrence in a CSV; empty for a
+    /// source without operations.
     ///
     /// They are counted in whole pieces of the source, so under ``TraceLoadOptions/limit`` they can exceed what was used.
     public var operations: [OperationCount] = []
     /// The number of skipped lines that repeat the header.
     public var repeatedHeaders = 0
     /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    ///
+    /// Of several files they are those of the first one; see ``parts``.
     public var columns = ColumnUse()
+    /// The files of a trace of several (``TraceLoadOptions/continuations``); empty for one.
+    public var parts: [TracePart] = []
 
     /// Creates a report without observations.
     public init() {}
+
+    /// Notes the format, how it was found and what its reader decides.
+    mutating func setFormat(_ format: TraceFormat?, _ isRecognized: Bool, _ options: TraceLoadOptions) {
+        self.format = format
+        isFormatRecognized = isRecognized
+        guard let format, let rule = format.rule(options) else { return }
+        formatRule = "Format \(format.rawValue)\(isRecognized ? ", as the first lines show" : ""): \(rule)."
+    }
+}
+
+/// One of the files of a trace.
+public struct TracePart: Sendable, Equatable {
+    /// The file.
+    public let path: String
+    /// The number of its requests. They are counted in whole pieces of the file, so under ``TraceLoadOptions/limit`` they can exceed
+    /// what was used, and include those that ``TraceLoadOptions/skip`` leaves out.
+    public internal(set) var requests: Int
+    /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
+    public let columns: ColumnUse
 }
 
 extension Trace {
@@ -264,6 +307,7 @@ extension Trace {
             requestSizes: requestSizes.isEmpty ? [] : positions.map { requestSizes[$0] },
             objectCategories: objectCategories.isEmpty ? [] : objects.kept.map { objectCategories[Int($0)] },
             requestCategories: requestCategories.isEmpty ? [] : positions.map { requestCategories[$0] },
+            lifetimes: lifetimes.isEmpty ? [] : positions.map { lifetimes[$0] },
             categorySets: categorySets, categoryCount: categoryCount, userCount: owners.kept.count,
             sizeUnit: sizeUnit, names: names, report: report)
     }

@@ -21,24 +21,27 @@ extension Trace {
     public static func load(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws(TraceError)
         -> Trace
     {
-        let opening = try TraceOpening(path, options)
-        let place = RowPlace(opening)
-        let present = opening.parser.present
-        let notes = opening.notes
-        let columns = opening.columns
+        let sources = try TraceSources(path, options)
+        let places = sources.places
+        let notes = sources.openings.map(\.notes)
+        let present = PresentColumns(of: sources.parsers)
+        let columns = sources.openings[0].columns
+        let parts = sources.parts
+        let (format, isRecognized) = (sources.openings[0].format, sources.openings[0].isFormatRecognized)
         let threads = max(1, options.threads ?? ProcessInfo.processInfo.activeProcessorCount)
         let end = options.limit.map { $0.addingReportingOverflow(options.skip) }.map {
             $0.overflow ? Int.max : $0.partialValue
         }
         let parsed = ParallelParser.run(
-            opening, threads: threads, options, wanted: options.sort ? nil : end)
-        var assembler = TraceAssembler(parsed, present: present, options: options, place: place)
+            sources, threads: threads, options, wanted: options.sort ? nil : end)
+        var assembler = TraceAssembler(parsed, present: present, options: options, places: places)
         assembler.report.columns = columns
+        assembler.report.parts = parts
         assembler.report.preset = options.preset
-        assembler.report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
+        assembler.report.setFormat(format, isRecognized, options)
+        assembler.report.heldTimes = notes.reduce(0) { $0 + $1.heldTimes.load(ordering: .relaxed) }
         var trace = try assembler.trace()
-        let isLog = options.preset == nil && (options.format ?? TraceFormat(path: path)) == .accessLog
-        if options.recording, isLog, !options.sort, options.skip == 0 {
+        if options.recording, format == .accessLog, options.continuations.isEmpty, !options.sort, options.skip == 0 {
             do throws(AccessLogError) { trace.recording = try TraceRecording(ofLog: path, for: trace) } catch {
                 throw TraceError(error)
             }
@@ -47,7 +50,7 @@ extension Trace {
     }
 }
 
-/// A parser that reads a whole source with several threads.
+/// A parser that reads whole sources, one after the other, with several threads.
 ///
 /// Threads take chunks in turn. A thread reads and decompresses its chunk under a lock while the others parse. Chunks
 /// are taken in order, so all chunks before one with a problem are parsed as well. The reported problem is therefore
@@ -60,7 +63,8 @@ struct ParallelParser {
     }
 
     private struct Feed {
-        var reader: ChunkReader
+        var readers: [ChunkReader]
+        var source = 0
         var taken = 0
         var isDone = false
     }
@@ -86,20 +90,20 @@ struct ParallelParser {
 
     /// Parses until the end, the first problem, or `wanted` requests.
     static func run(
-        _ opening: sending TraceOpening, threads: Int, _ options: TraceLoadOptions, wanted: Int?
+        _ sources: sending TraceSources, threads: Int, _ options: TraceLoadOptions, wanted: Int?
     ) -> Result {
-        let parser = opening.parser
-        let feed = Mutex(Feed(reader: opening.reader))
+        let parsers = sources.parsers
+        let feed = Mutex(Feed(readers: sources.openings.map(\.reader)))
         let progress = Mutex(Progress(tables: Array(repeating: NameTables(), count: threads)))
         DispatchQueue.concurrentPerform(iterations: threads) { index in
             var worker = ChunkWorker(
-                parser: parser, index: index, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
+                parsers: parsers, index: index, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
             var buffer: [UInt8] = []
-            while let (number, chunk) = take(feed, &buffer) {
+            while let (number, source, chunk) = take(feed, &buffer) {
                 let rows: ChunkRows
                 switch chunk {
-                case .success(let chunk): rows = worker.parse(&buffer, chunk)
-                case .failure(let error): rows = ChunkRows(failure: error)
+                case .success(let chunk): rows = worker.parse(&buffer, chunk, of: source)
+                case .failure(let error): rows = ChunkRows(source: source, failure: error)
                 }
                 let isEnough = progress.withLock { $0.add(rows, number, wanted) }
                 if rows.problem != nil || isEnough || worker.tables.isOverfull { feed.withLock { $0.isDone = true } }
@@ -112,19 +116,22 @@ struct ParallelParser {
 
     private static func take(
         _ feed: borrowing Mutex<Feed>, _ buffer: inout [UInt8]
-    ) -> (Int, Swift.Result<ChunkReader.Chunk, TraceError>)? {
+    ) -> (number: Int, source: Int, chunk: Swift.Result<ChunkReader.Chunk, TraceError>)? {
         feed.withLock { feed in
             if feed.isDone { return nil }
-            defer { feed.taken += 1 }
             do throws(TraceError) {
-                guard let chunk = try feed.reader.next(into: &buffer) else {
-                    feed.isDone = true
-                    return nil
+                while feed.source < feed.readers.count {
+                    if let chunk = try feed.readers[feed.source].next(into: &buffer) {
+                        defer { feed.taken += 1 }
+                        return (feed.taken, feed.source, .success(chunk))
+                    }
+                    feed.source += 1
                 }
-                return (feed.taken, .success(chunk))
+                feed.isDone = true
+                return nil
             } catch {
                 feed.isDone = true
-                return (feed.taken, .failure(error))
+                return (feed.taken, feed.source, .failure(error))
             }
         }
     }

@@ -7,16 +7,33 @@ public struct TraceLoadOptions: Sendable {
     /// With a preset, ``format`` is text or `nil`, ``timeUnit`` is ignored, and ``columns`` may name the columns of
     /// size, category and user.
     public var preset: TracePreset?
-    /// The format; `nil` derives it from the file's name.
+    /// The files that continue the trace, in this order.
+    ///
+    /// They are read as if all rows were in one file: keys, categories and users have one numbering. Each file may have a format and
+    /// columns of its own, and is opened with these options. Times must not decrease from one file to the next, unless ``sort`` is
+    /// set, and either all files have times or none. A size, category or user that a file does not have is unknown.
+    public var continuations: [String] = []
+    /// The format; `nil` derives it from the file's name, and from its first lines where these show a format beyond doubt.
     public var format: TraceFormat?
-    /// The compression; `nil` derives it from the file's name and, for text, from its first bytes.
+    /// The compression; `nil` derives it from the file's first bytes.
     public var compression: Compression?
     /// The byte between the fields of a CSV; `nil` is a tab in `.tsv` files, otherwise a comma.
+    ///
+    /// A run of spaces counts as one delimiter if this is a space, and spaces at the start and the end of a line do
+    /// not count.
     public var delimiter: UInt8?
-    /// The names of the columns of a CSV.
+    /// Whether the first line of a CSV is a header. Other formats accept ``HeaderRule/auto`` alone.
+    public var header = HeaderRule.auto
+    /// The names of the columns of a CSV, or their numbers from 1 if it has no header.
     public var columns = ColumnNames()
     /// The unit of times in a CSV.
     public var timeUnit = TimeUnit.seconds
+    /// The objects that a request for a range of a disk requests, in the formats `arc`, `spc` and `msr`; `nil` is every
+    /// block of 512 bytes. Other formats accept only `nil`.
+    public var blocks: BlockRule?
+    /// Whether writes are requests, too, in the formats `spc`, `msr` and `objectStore`. The default is false. Other formats
+    /// accept only false.
+    public var countsWrites = false
     /// The rule that gives objects their sizes.
     public var sizes = SizeRule.firstRequest
     /// Whether to skip lines that cannot be parsed and count them in ``LoadReport/badLines``, instead of throwing an
@@ -30,6 +47,10 @@ public struct TraceLoadOptions: Sendable {
     /// Whether to read what an access log has beside its accesses (``Trace/recording``); by default not. Other formats have nothing, nor
     /// has a log that is sorted or whose first requests are skipped.
     public var recording = false
+    /// Whether to read ``Trace/lifetimes``; by default not. A CSV has them in a column `ttl`, in any case, or in
+    /// ``ColumnNames/ttl``. Twitter's text, lcs from version 3 and the presets ``TracePreset/metaKV`` and
+    /// ``TracePreset/twitter`` have them; other formats are refused, and so is a stream.
+    public var lifetimes = false
     /// The largest number of requests to read; `nil` reads all.
     public var limit: Int?
     /// The number of requests to skip at the start; ``limit`` does not count them.
@@ -47,9 +68,55 @@ public struct TraceLoadOptions: Sendable {
 
     /// Creates the default options.
     public init() {}
+
+    /// Returns the delimiter that an argument names: one ASCII character, `tab` or `\t`; otherwise `nil`.
+    public static func delimiter(named argument: String) -> UInt8? {
+        if argument == "tab" || argument == "\\t" { return 9 }
+        guard argument.utf8.count == 1, let byte = argument.utf8.first else { return nil }
+        return byte
+    }
+}
+
+/// The rule that decides whether the first line of a CSV is a header.
+public enum HeaderRule: String, Sendable, CaseIterable {
+    /// The first line is a header. It is refused if it looks like a request, and no column has a usual name. It does
+    /// if a column that ``ColumnNames`` names has a number for a name, or if the line has more digits than letters.
+    case auto
+    /// The first line is a header, whatever is in it.
+    case yes
+    /// The first line is a request. ``ColumnNames`` has the numbers of columns, counted from 1; a file of one column
+    /// needs none.
+    case no
+}
+
+/// A rule for the objects that a request for a range of a disk requests.
+public enum BlockRule: Sendable, Hashable {
+    /// Every block of this number of bytes that the range touches, in ascending order. At least 512, a multiple of 512.
+    /// Every object counts 1.
+    case split(bytes: Int)
+    /// One object, which the first sector of the range names and whose size is the length of the range.
+    case whole
+
+    /// Reads an argument: `whole`, or a number of bytes such as `512` or `4KiB`; `nil` for another text, or a number that
+    /// is not a positive multiple of 512.
+    public init?(argument: String) {
+        if argument == "whole" {
+            self = .whole
+            return
+        }
+        guard let bytes = ByteCount(argument: argument)?.value, bytes >= 512, bytes % 512 == 0, bytes <= 1 << 30 else {
+            return nil
+        }
+        self = .split(bytes: Int(bytes))
+    }
+
+    /// The arguments that ``init(argument:)`` accepts, for error messages.
+    public static let accepted = "a multiple of 512 bytes, such as 512 or 4KiB, or whole"
 }
 
 /// The names of CSV columns. `nil` looks for the usual names, ignoring case.
+///
+/// Without a header (``HeaderRule/no``) they are numbers from 1, and `nil` means that there is no such column.
 public struct ColumnNames: Sendable, Equatable {
     /// The column of keys; usually `key`, `id`, `obj_id`, `object_id`.
     public var key: String?
@@ -61,24 +128,36 @@ public struct ColumnNames: Sendable, Equatable {
     public var category: String?
     /// The column of users; usually `user`, `user_id`, `profile`, `client`.
     public var user: String?
+    /// The column of lifetimes, for ``TraceLoadOptions/lifetimes``; usually `ttl`.
+    public var ttl: String?
 
     /// Creates column names; the default is the usual names.
     public init(
-        key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil
+        key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil,
+        ttl: String? = nil
     ) {
         self.key = key
         self.time = time
         self.size = size
         self.category = category
         self.user = user
+        self.ttl = ttl
     }
 
-    /// Reads column names as text: `key=item,time=ts,category=brand`. A role that is not named keeps the usual names.
+    /// Reads column names as text: `key=item,time=ts,category=brand`, or `time=1,key=2,size=3` for a file without a
+    /// header. A role that is not named keeps the usual names.
     ///
     /// - Throws: ``Fault`` if a part does not name a role and a column, or a role is named twice.
     public init(parsing text: String) throws(Fault) {
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.split(separator: "=", maxSplits: 1).map(String.init)
+            if sides.count == 2, sides[0] == "ttl" {
+                guard ttl == nil else {
+                    throw Fault(description: "The column of the lifetime is named twice: name it once.")
+                }
+                ttl = sides[1]
+                continue
+            }
             guard sides.count == 2, let role = ColumnUse.Role(rawValue: sides[0]) else {
                 throw Fault(
                     description: "'\(String(part).shortened())' does not name a column: write key=…, time=…, size=…, "

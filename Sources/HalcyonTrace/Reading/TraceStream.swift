@@ -35,10 +35,10 @@ public struct TraceStream {
     }
 
     private let kinds: NameKinds
-    private var reader: ChunkReader
+    private var sources: TraceSources
+    private var source = 0
     private var worker: ChunkWorker
-    private let place: RowPlace
-    private let notes: SourceNotes
+    private let places: [RowPlace]
     private let present: PresentColumns
     private var buffer: [UInt8] = []
     private var sizes: StreamSizes
@@ -49,33 +49,43 @@ public struct TraceStream {
     private var given = 0
     private var lines = 0
     private var lastTime = Int64.min
-    private var operations = OperationTally()
+    private var operations: [OperationTally]
+    private var operationNames = OperationNames()
     private var failure: TraceError?
+    /// Whether no request of the present source was read, and it continues another one.
+    private var isAtSeam = false
+    /// The number of requests of each source.
+    private var requestsOf: [Int]
 
     /// Opens a trace.
     ///
-    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``TraceLoadOptions/sort`` is set, which needs the
-    ///   whole trace.
+    /// - Throws: ``TraceError`` as ``Trace/load(_:_:)`` does, and if ``TraceLoadOptions/sort`` or
+    ///   ``TraceLoadOptions/lifetimes`` is set, which need the whole trace.
     public init(_ path: String, _ options: TraceLoadOptions = TraceLoadOptions()) throws(TraceError) {
         if options.sort {
             throw TraceError(
                 file: path, message: "a streamed trace cannot be sorted; load it, or sort the file")
         }
-        let opening = try TraceOpening(path, options)
+        if options.lifetimes {
+            throw TraceError(file: path, message: "is streamed, and lifetimes (--use-ttl) need a loaded trace")
+        }
+        sources = try TraceSources(path, options)
         kinds = options.names
-        place = RowPlace(opening)
-        present = opening.parser.present
-        notes = opening.notes
-        reader = opening.reader
+        places = sources.places
+        operations = places.map { _ in OperationTally() }
+        requestsOf = places.map { _ in 0 }
+        present = PresentColumns(of: sources.parsers)
         worker = ChunkWorker(
-            parser: opening.parser, index: 0, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
+            parsers: sources.parsers, index: 0, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
         sizes = StreamSizes(rule: options.sizes)
         worker.wantsHashes = sizes.needsHashes
         toSkip = max(options.skip, 0)
         toGive = max(options.limit ?? .max, 0)
         report.noTimes = !present.contains(.times)
-        report.columns = opening.columns
+        report.columns = sources.openings[0].columns
+        report.parts = sources.parts
         report.preset = options.preset
+        report.setFormat(sources.openings[0].format, sources.openings[0].isFormatRecognized, options)
     }
 
     /// Returns whether the trace at `path` can be streamed again from its beginning: whether it is a regular file.
@@ -98,24 +108,46 @@ public struct TraceStream {
     public mutating func next(into batch: inout StreamBatch) throws(TraceError) -> Bool {
         while toGive > 0 {
             if let failure { throw failure }
-            guard let chunk = try reader.next(into: &buffer) else { break }
-            var rows = worker.parse(&buffer, chunk, skip: toSkip, after: lastTime)
+            guard let chunk = try sources.openings[source].reader.next(into: &buffer) else {
+                if source == places.count - 1 { break }
+                source += 1
+                lines = 0
+                isAtSeam = true
+                continue
+            }
+            // The first time of a file is compared below, because the error names the file before it.
+            var rows = worker.parse(
+                &buffer, chunk, of: source, skip: toSkip, after: isAtSeam ? .min : lastTime)
+            let place = places[source]
             try worker.tables.verify(place.path)
+            if isAtSeam, let first = rows.span?.first {
+                if first < lastTime {
+                    let before = places[(0..<source).last { requestsOf[$0] > 0 } ?? 0].path
+                    throw place.error(
+                        place.seam(rows.firstLine, column: rows.firstTimeColumn, first, lastTime, of: before),
+                        linesAbove: lines)
+                }
+                isAtSeam = false
+            }
             toSkip -= rows.skipped
+            requestsOf[source] += rows.count + rows.skipped
+            if !report.parts.isEmpty { report.parts[source].requests = requestsOf[source] }
             if let problem = rows.problem { failure = place.error(problem, linesAbove: lines) }
             lines += rows.lines
-            lastTime = rows.times.last ?? lastTime
+            lastTime = rows.span?.last ?? lastTime
             report.badLines += rows.badLines
-            report.heldTimes = notes.heldTimes.load(ordering: .relaxed)
+            report.heldTimes = sources.heldTimes
             report.unansweredReads += rows.unansweredReads
             report.repeatedHeaders += rows.repeatedHeaders
-            operations.add(rows.operations)
-            report.operations = operations.counts(named: place.operations)
+            operations[source].add(rows.operations)
+            operationNames.add(rows.operationNames)
+            report.operations = OperationCount.joined(
+                zip(operations, places).flatMap { $0.counts(named: $1.operations) } + operationNames.counts)
             if rows.count == 0 { continue }
             if rows.count > toGive { rows.keep(0..<toGive) }
             toGive -= rows.count
             fill(&batch, rows)
-            if !sizes.sum.isAccepted { throw ByteSum.fault(place.path) }
+            if !sizes.sum.isAccepted { throw ByteSum.fault(places[0].path) }
             return true
         }
         report.noSizes = sizes.areNone

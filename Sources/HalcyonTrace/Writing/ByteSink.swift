@@ -10,9 +10,14 @@ extension AtomicFile: ByteSink {}
 
 /// Opens a sink for a file; `nil` chooses the compression by the file's name.
 func openSink(_ path: String, compression: Compression?) throws(TraceError) -> any ByteSink {
+    let compression = compression ?? Compression(path: path)
+    if compression == .xz {
+        throw TraceError(
+            file: path, message: "xz is read and not written; end the name in .gz or .zst", isOfOutput: true)
+    }
     let file = try AtomicFile(path: path)
-    switch compression ?? Compression(path: path) {
-    case .none: return file
+    switch compression {
+    case .none, .xz: return file
     case .gzip: return try GzipSink(file, path: path)
     case .zstd: return try ZstdSink(file, path: path)
     }

@@ -19,7 +19,7 @@ public enum TraceWriter {
         switch format {
         case .csv: try writeCSV(trace, to: path, compression: compression)
         case .oracleGeneral: try writeOracleGeneral(trace, to: path, compression: compression)
-        case .vscsi, .twitter, .accessLog, .lcs:
+        default:
             throw TraceError(file: path, message: "\(format.rawValue) cannot be written; csv and oracleGeneral can")
         }
     }
@@ -208,7 +208,9 @@ struct CSVNames {
         var table = StringTable()
         for number in 0..<count {
             let name = names.utf8(UInt32(number))
-            var needsQuotes = false
+            // A reader drops the blanks around a field without quotes.
+            let ends = [name.first, name.last]
+            var needsQuotes = ends.contains(32) || ends.contains(9)
             for byte in name {
                 if byte < 32, byte != 9 {
                     throw TraceError(

@@ -83,7 +83,8 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// Verifies before the first run that the files can be written.
     private func verifyFiles(of suite: Suite) throws {
-        let traces = try suite.traces.map { ("trace", Optional(try $0.resolvedPath(inFileAt: suite.path))) }
+        let traces = try suite.traces.flatMap { try $0.resolvedPaths(inFileAt: suite.path) }
+            .map { ("trace", Optional($0)) }
         try CommandFiles(
             reads: [("suite", suite.path)] + traces,
             writes: [("--junit", junit), ("--markdown", markdown)]

@@ -79,7 +79,7 @@ struct CurveCommand: AsyncParsableCommand {
         try await reportingFailure {
             let policies = try chosenPolicies()
             try validate(policies)
-            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output.output)]).verify()
+            try CommandFiles(reads: trace.files, writes: [("--output", output.output)]).verify()
             let requests = try await showingProgress(of: nil) { try loaded() }
             let curves = try await curves(of: policies, over: requests)
             let data =

@@ -36,7 +36,7 @@ struct ExplainCommand: AsyncParsableCommand {
             if let victim, victim < 1 {
                 throw ReplayError.usage("--victim \(victim) is no eviction: they are counted from 1.")
             }
-            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
+            try CommandFiles(reads: trace.files, writes: [("--output", output)]).verify()
             let (replay, notes) = try learner.load(trace, names: victim == nil ? [] : [.keys, .users])
             let progress = replay.makeProgress()
             let report = try await trace.naming {

@@ -103,7 +103,7 @@ struct HypothesisCommand: AsyncParsableCommand {
             try validateOptions()
             let options = try options()
             try CommandFiles(
-                reads: traces.map { ("trace", $0) } + [("prefetch model", fetching.prefetchModel)],
+                reads: traces.flatMap(reading.files) + [("prefetch model", fetching.prefetchModel)],
                 writes: [("--output", output)]
             ).verify()
             let learner = try HypothesisLearner(learner, prefetch: prefetch())
@@ -175,6 +175,9 @@ struct HypothesisCommand: AsyncParsableCommand {
     private func validateOptions() throws(ReplayError) {
         if let limit, limit < 1 { throw .usage("--limit \(limit) leaves nothing: give at least 1.") }
         if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
+        if traces.count > 1, !reading.then.isEmpty {
+            throw .usage("--then continues one trace, and \(traces.count) are given: name one.")
+        }
         if per == .shared, let name = optionsOfUsers.first {
             throw .usage("\(name) needs per-user caches: leave out --per shared.")
         }

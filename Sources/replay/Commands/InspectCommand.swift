@@ -27,7 +27,7 @@ struct InspectCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailure {
             if top < 0 { throw ReplayError.usage("--top \(top) is negative: give 0 or more.") }
-            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
+            try CommandFiles(reads: trace.files, writes: [("--output", output)]).verify()
             let inspection = try await showingProgress(of: nil) {
                 let requests = try Trace.load(trace.path, trace.options(names: [.categories, .users]))
                 try requests.verifyStackDistances(trace.trace)

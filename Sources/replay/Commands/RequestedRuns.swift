@@ -53,12 +53,15 @@ struct RequestedRuns {
         for name in names { rows.append(try Self.row(name, catalogue)) }
         if !command.only {
             let requested = Set(rows.map(Self.label))
-            for name in Self.baselines.prefix(2) + [Self.kingfisher] + Self.baselines.dropFirst(2) {
+            // Kingfisher's tiers have lifetimes of their own.
+            let tiered = command.useTtl ? [] : [Self.kingfisher]
+            for name in Self.baselines.prefix(2) + tiered + Self.baselines.dropFirst(2) {
                 let row = try Self.row(name, catalogue)
                 if !requested.contains(Self.label(row)) { rows.append(row) }
             }
         }
-        let serves = !command.only && tiers == nil && !command.stream && !command.prefetching.isOn
+        // It does not know of lifetimes, and is no optimum with them.
+        let serves = !command.only && tiers == nil && !command.stream && !command.prefetching.isOn && !command.useTtl
         optimum = serves ? try catalogue.policy("belady") : nil
         bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
         try command.pretrained.requireUse(

@@ -21,8 +21,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The traces: CSV with a header, oracleGeneral, lcs, vSCSI or Twitter's text, plain, gzip or zstd, or an access log; "
-                + "- is standard input.", valueName: "trace"))
+            "The traces: CSV with a header, oracleGeneral, lcs, vSCSI, Twitter's text, or a form of --trace-format, plain, gzip, "
+                + "zstd or xz; or an access log; - is standard input.", valueName: "trace"))
     var traces: [String]
 
     @OptionGroup(title: "Reading") var reading: ReadingArguments
@@ -99,6 +99,13 @@ struct RunCommand: AsyncParsableCommand {
     var decodedSizeRatio: Double?
 
     @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
+
+    @Flag(
+        help: """
+            Let entries expire by the lifetimes of the trace, as libCacheSim does: from a CSV's column ttl (or --columns ttl=…), \
+            Twitter's text, lcs from version 3, or the presets meta-kv and twitter.
+            """)
+    var useTtl = false
 
     @Option(help: "Replay at most this number of requests.")
     var limit: Int?
@@ -178,8 +185,11 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func verifyFiles() throws {
+        if traces.count > 1, !reading.then.isEmpty {
+            throw ReplayError.usage("--then continues one trace, and \(traces.count) are given: name one.")
+        }
         try CommandFiles(
-            reads: traces.map { ("trace", ReadingArguments.path(of: $0)) } + [
+            reads: traces.flatMap(reading.files) + [
                 ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
             ],
             writes: [("--output", output.output)]
@@ -197,6 +207,7 @@ struct RunCommand: AsyncParsableCommand {
         if try prefetching.options().contains(where: { $0?.traits.contains(.usesKeys) == true }) { names.insert(.keys) }
         var options = try reading.options(of: trace, names: names)
         options.recording = prefetching.isOn
+        options.lifetimes = useTtl
         return options
     }
 
@@ -238,6 +249,9 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     private func streamed(_ trace: String, _ runs: RequestedRuns) async throws -> ReplayReport {
+        if useTtl {
+            throw ReplayError.usage("--use-ttl needs the whole trace in memory: leave out --stream or --use-ttl.")
+        }
         if shuffle != nil {
             throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
         }

@@ -26,7 +26,7 @@ struct TrainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
-            try CommandFiles(reads: [("trace", trace.path)], writes: [("--output", output)]).verify()
+            try CommandFiles(reads: trace.files, writes: [("--output", output)]).verify()
             let (replay, notes) = try learner.load(trace)
             for sentence in notes { Terminal.say("note: \(sentence)") }
             if planner { return try await trainPlanner(replay) }

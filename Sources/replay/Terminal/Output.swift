@@ -41,6 +41,9 @@ enum Output {
         guard format == .csv || format == .oracleGeneral else {
             throw ReplayError.usage("Traces are written as csv or oracleGeneral, not as \(format.rawValue).")
         }
+        guard Compression(path: path) != .xz else {
+            throw ReplayError.usage("Traces are not compressed with xz: end '\(path)' in .gz or .zst.")
+        }
         return format
     }
 }

@@ -14,6 +14,7 @@ struct SuiteFileTests {
         traces:
           - a.csv.zst
           - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4}
+          - {path: c.tr, columns: "time=1,key=2", header: no, delimiter: " ", format: csv, time_unit: ms, use_ttl: true, then: [d.tr, "${HALCYON_TEST_FOLDER}/e.tr"]}
         experiments:
           - name: one
             policies: [lru, {policy: "s3-fifo(ghost=1)", grid: {small: [0.05, 0.2]}}, learned, kingfisher]
@@ -36,7 +37,12 @@ struct SuiteFileTests {
         let suite = try Suite(parsing: Self.text, file: "x/tiny.yml")
         #expect(suite.name == "tiny")
         #expect(suite.description == "Two traces.")
-        #expect(suite.traces.map(\.name) == ["a", "other"])
+        #expect(suite.traces.map(\.name) == ["a", "other", "c"])
+        let headerless = suite.traces[2]
+        #expect(headerless.header == .no && headerless.delimiter == 32 && headerless.format == .csv)
+        #expect(headerless.columns == "time=1,key=2" && headerless.timeUnit == .milliseconds)
+        #expect(headerless.usesLifetimes)
+        #expect(headerless.then == ["d.tr", "${HALCYON_TEST_FOLDER}/e.tr"])
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
         (other.sort, other.preset) = (true, .metaCDN)
@@ -102,7 +108,8 @@ struct SuiteFileTests {
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
-                "s.yml:2:24: A trace has no 'limits': accepted are path, name, sizes, columns, preset, limit, skip, sort, shuffle."
+                "s.yml:2:24: A trace has no 'limits': accepted are path, name, then, sizes, columns, header, delimiter, "
+                    + "format, time_unit, use_ttl, preset, block_size, count_writes, limit, skip, sort, shuffle."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",

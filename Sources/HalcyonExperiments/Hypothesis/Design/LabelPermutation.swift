@@ -68,6 +68,7 @@ public struct LabelPermutation: Sendable {
             requestSizes: trace.requestSizes,
             objectCategories: trace.objectCategories.isEmpty ? [] : donors.map { trace.objectCategories[Int($0)] },
             requestCategories: trace.requestCategories.isEmpty ? [] : requestSets(of: trace),
+            lifetimes: trace.lifetimes,
             categorySets: trace.categorySets, categoryCount: trace.categoryCount, userCount: trace.userCount,
             sizeUnit: trace.sizeUnit, names: trace.names, report: trace.report)
     }
@@ -94,7 +95,8 @@ extension Trace {
         let only = sets.number(of: [0])
         return Trace(
             entries: entries, times: times, users: users, objectSizes: objectSizes, requestSizes: requestSizes,
-            objectCategories: Array(repeating: only, count: objectCount), categorySets: sets, categoryCount: 1,
+            objectCategories: Array(repeating: only, count: objectCount), lifetimes: lifetimes, categorySets: sets,
+            categoryCount: 1,
             userCount: userCount, sizeUnit: sizeUnit, names: names, report: report)
     }
 }

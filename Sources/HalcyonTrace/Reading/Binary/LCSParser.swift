@@ -95,6 +95,7 @@ struct LCSParser: RowParser {
     private let sorts: Bool
     private let category: Field?
     private let user: Field?
+    private let lifetime: Field?
 
     var shortestRow: Int { recordBytes }
 
@@ -133,6 +134,7 @@ struct LCSParser: RowParser {
         }
         category = try field(.category, "feature1")
         user = try field(.user, header.hasTenants ? "tenant" : nil)
+        lifetime = options.lifetimes ? fields.first { $0.name == "ttl" } : nil
         var use = ColumnUse()
         var present: PresentColumns = [.times, .sizes]
         for (role, name) in fixed { use.used.append(ColumnUse.Column(role: role, name: name)) }
@@ -144,7 +146,8 @@ struct LCSParser: RowParser {
             use.used.append(ColumnUse.Column(role: .user, name: user.name))
             present.insert(.users)
         }
-        let used = use.used.map(\.name)
+        if lifetime != nil { present.insert(.lifetimes) }
+        let used = use.used.map(\.name) + (lifetime == nil ? [] : ["ttl"])
         use.unused = fields.map(\.name).filter { !used.contains($0) }
         self.use = use
         self.present = present
@@ -184,6 +187,7 @@ struct LCSParser: RowParser {
             rows.times[row] = time
             rows.sizes[row] = size
             rows.keys.setNumber(row, UInt64(littleEndian: record.loadUnaligned(fromByteOffset: 4, as: UInt64.self)))
+            if let lifetime { rows.lifetimes[row] = UInt32(lifetime.number(in: record)) }
             if let user { rows.users.setNumber(row, user.number(in: record)) }
             if let category {
                 let number = category.number(in: record)

@@ -9,19 +9,27 @@ struct VSCSIParser: RowParser {
     private let lengthOffset: Int
     private let blockOffset: Int
     private let timeOffset: Int
+    private let commandOffset: Int
     private let sorts: Bool
 
-    /// Creates the parser for the version of the first two records; `nil` if they have neither version.
+    /// The operations, by the number that ``operation(_:)`` returns.
+    static let operations = ["read", "write", "other"]
+
+    /// The number of bytes that the initializer checks, of some records of each version.
+    static let headBytes = 40 * 32 * 20
+
+    /// Creates the parser for the version of all records in the first ``headBytes`` bytes; `nil` if they have neither
+    /// version.
     init?(head: [UInt8], sorts: Bool) {
         let isVersion = { (version: UInt8, offset: Int, size: Int) in
-            let marks = stride(from: offset + 1, to: head.count, by: size).prefix(2)
+            let marks = stride(from: offset + 1, to: head.count, by: size)
             return head.count >= size && marks.allSatisfy { head[$0] == version }
         }
         self.sorts = sorts
         if isVersion(2, 2, 40) {
-            (recordBytes, lengthOffset, blockOffset, timeOffset) = (40, 8, 16, 24)
+            (recordBytes, lengthOffset, blockOffset, timeOffset, commandOffset) = (40, 8, 16, 24, 0)
         } else if isVersion(1, 14, 32) {
-            (recordBytes, lengthOffset, blockOffset, timeOffset) = (32, 4, 16, 24)
+            (recordBytes, lengthOffset, blockOffset, timeOffset, commandOffset) = (32, 4, 16, 24, 12)
         } else {
             return nil
         }
@@ -34,6 +42,7 @@ struct VSCSIParser: RowParser {
         let records = UnsafeRawPointer(bytes)
         let total = count / recordBytes
         var last = Int64.min
+        rows.operations.prepare(VSCSIParser.operations.count)
         for row in 0..<total {
             let record = records + row &* recordBytes
             let stamp = UInt64(littleEndian: record.loadUnaligned(fromByteOffset: timeOffset, as: UInt64.self))
@@ -49,7 +58,18 @@ struct VSCSIParser: RowParser {
                 littleEndian: record.loadUnaligned(fromByteOffset: blockOffset, as: UInt64.self))
             rows.sizes[row] = UInt64(
                 UInt32(littleEndian: record.loadUnaligned(fromByteOffset: lengthOffset, as: UInt32.self)))
+            let command = record.load(fromByteOffset: commandOffset, as: UInt8.self)
+            rows.operations.count(VSCSIParser.operation(command), requests: 1)
         }
         rows.finish(records: total)
+    }
+
+    /// Returns the number of a SCSI command's operation: those of 6, 10, 16 and 12 bytes read or write.
+    private static func operation(_ command: UInt8) -> Int {
+        switch command {
+        case 0x08, 0x28, 0x88, 0xa8: 0
+        case 0x0a, 0x2a, 0x8a, 0xaa: 1
+        default: 2
+        }
     }
 }

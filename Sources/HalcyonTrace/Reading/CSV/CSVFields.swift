@@ -8,12 +8,38 @@ struct CSVFields {
     let line: Int
     let delimiter: UInt8
 
+    /// The byte of a space.
+    static let space = UInt8(ascii: " ")
+
     /// Returns whether a field ends before `position`.
     @inline(__always)
-    private func isEnd(_ position: Int) -> Bool {
+    func isEnd(_ position: Int) -> Bool {
         let byte = bytes[position]
         return byte == delimiter || byte == 10 || (byte == 13 && bytes[position + 1] == 10)
     }
+
+    /// Returns whether a line ends before `position`.
+    func isLineEnd(_ position: Int) -> Bool {
+        bytes[position] == 10 || (bytes[position] == 13 && bytes[position + 1] == 10)
+    }
+
+    /// Returns the position of the first byte from `start` on that is no space.
+    @inline(__always)
+    func afterSpaces(_ start: Int) -> Int {
+        var position = start
+        while bytes[position] == CSVFields.space { position += 1 }
+        return position
+    }
+
+    /// Returns the position of the first byte from `start` on that is no blank: no space and no tab, unless it is the
+    /// delimiter.
+    private func afterBlanks(_ start: Int) -> Int {
+        var position = start
+        while isBlank(bytes[position]) { position += 1 }
+        return position
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool { (byte == CSVFields.space || byte == 9) && byte != delimiter }
 
     /// Parses a name that must not be empty.
     @inline(__always)
@@ -46,7 +72,7 @@ struct CSVFields {
 
     @inline(never)
     private func textToken(at start: Int, _ row: Int, _ tokens: TokenColumn) throws(LineFault) -> Int {
-        let field = try text(at: start)
+        let field = try trimmedText(at: start)
         if field.length == 0 {
             tokens.setNone(row)
         } else if let number = CSVNumbers.canonical(bytes + field.start, field.length) {
@@ -78,7 +104,7 @@ struct CSVFields {
             }
             return position
         }
-        let field = try text(at: start)
+        let field = try trimmedText(at: start)
         guard let scaled = CSVNumbers.scaled(bytes + field.start, field.length, decimals: unit.decimals) else {
             throw LineFault(
                 column: start - line + 1,
@@ -103,7 +129,7 @@ struct CSVFields {
             size = value
             return position
         }
-        let field = try text(at: start)
+        let field = try trimmedText(at: start)
         if field.length == 0 {
             size = 0
             return field.next
@@ -111,24 +137,53 @@ struct CSVFields {
         guard let exact = CSVNumbers.size(bytes + field.start, field.length) else {
             throw LineFault(
                 column: start - line + 1,
-                message: "size \(found(start)) is not a number of bytes; whole numbers from 0 (unknown) to "
-                    + "\(SizeRule.largest) are accepted")
+                message: CSVNumbers.sizeFault(bytes + field.start, field.length, found: found(start)))
         }
         size = exact
         return field.next
     }
 
-    /// Parses a Twitter operation and stores in `isRead` whether it is a read.
-    func isRead(at start: Int, _ isRead: inout Bool) throws(LineFault) -> Int {
-        let field = try text(at: start)
-        let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
-        isRead = name.elementsEqual("get".utf8) || name.elementsEqual("gets".utf8)
+    /// Parses a lifetime in seconds and stores it in `lifetime`; 0 if the field is empty.
+    func lifetime(at start: Int, _ lifetime: inout UInt32) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
+        guard let seconds = CSVNumbers.lifetime(bytes + field.start, field.length) else {
+            throw CSVNumbers.lifetimeFault(found(start), column: start - line + 1)
+        }
+        lifetime = seconds
         return field.next
     }
 
-    /// Parses a field's text and removes its quotes in place.
+    /// Parses an operation and stores its number in `number`.
+    func operation(at start: Int, _ known: [PresetOperation], _ number: inout Int) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
+        let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
+        guard let found = known.firstIndex(where: { name.elementsEqual($0.bytes) }) else {
+            throw PresetOperation.fault(name, known, column: start - line + 1)
+        }
+        number = found
+        return field.next
+    }
+
+    /// Parses a field's text and removes its quotes in place, or, if it has none, the blanks around it.
+    func trimmedText(at start: Int) throws(LineFault) -> (start: Int, length: Int, next: Int) {
+        var field = try text(at: start)
+        if field.start > start { return field }
+        let first = afterBlanks(start)
+        if first >= field.next { return (field.next, 0, field.next) }
+        field.length -= first - start
+        field.start = first
+        while isBlank(bytes[first + field.length - 1]) { field.length -= 1 }
+        return field
+    }
+
+    /// Parses a field's text and removes its quotes in place. Blanks before the first quote and after the last are
+    /// accepted.
     func text(at start: Int) throws(LineFault) -> (start: Int, length: Int, next: Int) {
         if bytes[start] == UInt8(ascii: "\"") { return try quotedText(at: start) }
+        if isBlank(bytes[start]) {
+            let first = afterBlanks(start)
+            if bytes[first] == UInt8(ascii: "\"") { return try quotedText(at: first) }
+        }
         var position = start
         while true {
             let byte = bytes[position]
@@ -157,12 +212,13 @@ struct CSVFields {
             end += 1
             position += 1
         }
-        guard isEnd(position + 1) else {
+        let next = afterBlanks(position + 1)
+        guard isEnd(next) else {
             throw LineFault(
                 column: start - line + 1,
                 message: "text follows the closing quote in \(found(start)); a quote inside quotes is written twice")
         }
-        return (start + 1, end - start - 1, position + 1)
+        return (start + 1, end - start - 1, next)
     }
 
     private func isLineEndInQuotes(_ byte: UInt8, _ position: Int) throws(LineFault) -> Bool {
@@ -190,46 +246,108 @@ struct CSVFields {
 
 /// Parsers of decimal numbers.
 enum CSVNumbers {
-    /// Parses a whole number of at most ``SizeRule/largest``.
+    /// Parses a whole number of at most ``SizeRule/largest``, such as `10`, `10.0`, `1e3` or `1.5E+9`; `nil` for a
+    /// fraction.
     static func size(_ text: UnsafePointer<UInt8>, _ length: Int) -> UInt64? {
         var start = 0
         while start < length - 1, text[start] == 48 { start += 1 }
-        guard let value = canonical(text + start, length - start), value <= SizeRule.largest else { return nil }
-        return value
+        if let value = canonical(text + start, length - start) { return value <= SizeRule.largest ? value : nil }
+        guard length > 0, text[0] != UInt8(ascii: "-"), text[0] != UInt8(ascii: "+"),
+            let number = decimal(text, length, decimals: 0), number.isExact
+        else { return nil }
+        let value = UInt64(number.value)
+        return value <= SizeRule.largest ? value : nil
+    }
+
+    /// Returns the sentence for text that is not a size.
+    ///
+    /// - Parameter found: the text in quotes.
+    static func sizeFault(_ text: UnsafePointer<UInt8>, _ length: Int, found: String) -> String {
+        let accepted = "whole numbers from 0 (unknown) to \(SizeRule.largest) are accepted"
+        if let number = decimal(text, length, decimals: 0), !number.isExact, number.value >= 0 {
+            return "size \(found) has a fraction of a byte; \(accepted), also as 10.0 or 1e3"
+        }
+        return "size \(found) is not a number of bytes; \(accepted)"
+    }
+
+    /// Parses a whole number of seconds; 0 for no text.
+    static func lifetime(_ text: UnsafePointer<UInt8>, _ length: Int) -> UInt32? {
+        length == 0 ? 0 : size(text, length).flatMap { UInt32(exactly: $0) }
+    }
+
+    /// Returns the error for text that is not a lifetime.
+    ///
+    /// - Parameter found: the text in quotes.
+    static func lifetimeFault(_ found: String, column: Int) -> LineFault {
+        LineFault(
+            column: column,
+            message:
+                "lifetime \(found) is not a number of seconds; whole numbers from 0 (none) to \(UInt32.max) are accepted"
+        )
     }
 
     /// Parses a decimal number, multiplies it by 10 to the power of `decimals` and truncates further digits.
-    ///
-    /// A sign and a fraction are accepted; an exponent is not. `decimals` is from -18 to 18.
     static func scaled(_ text: UnsafePointer<UInt8>, _ length: Int, decimals: Int) -> Int64? {
+        decimal(text, length, decimals: decimals)?.value
+    }
+
+    /// Parses a decimal number such as `-12`, `12.50`, `1e3` or `1.5E+9`, multiplies it by 10 to the power of
+    /// `decimals`, and truncates further digits. `isExact` says whether all of them are 0.
+    static func decimal(
+        _ text: UnsafePointer<UInt8>, _ length: Int, decimals: Int
+    ) -> (value: Int64, isExact: Bool)? {
         var index = 0
         let isNegative = length > 0 && text[0] == UInt8(ascii: "-")
         if isNegative || (length > 0 && text[0] == UInt8(ascii: "+")) { index = 1 }
-        var value: Int64 = 0
-        var digits = 0
-        var fraction: Int?
+        let first = index
+        var point: Int?
         while index < length {
-            let byte = text[index]
+            if text[index] == UInt8(ascii: "."), point == nil {
+                point = index
+            } else if text[index] &- 48 >= 10 {
+                break
+            }
             index += 1
-            if byte == UInt8(ascii: "."), fraction == nil {
-                fraction = 0
-                continue
-            }
-            guard byte &- 48 < 10 else { return nil }
-            digits += 1
-            if let places = fraction {
-                if places >= decimals { continue }
-                fraction = places + 1
-            }
-            guard let longer = appending(Int64(byte &- 48), to: value) else { return nil }
-            value = longer
         }
-        guard digits > 0 else { return nil }
-        for _ in 0..<max(decimals - (fraction ?? 0), 0) {
+        let end = index
+        guard end - first > (point == nil ? 0 : 1) else { return nil }
+        guard let exponent = exponent(text + end, length - end) else { return nil }
+        let kept = (point ?? end) - first + exponent + decimals
+        var value: Int64 = 0
+        var isExact = true
+        var digits = 0
+        for index in first..<end where text[index] != UInt8(ascii: ".") {
+            let digit = Int64(text[index] &- 48)
+            if digits < kept {
+                guard let longer = appending(digit, to: value) else { return nil }
+                value = longer
+            } else if digit != 0 {
+                isExact = false
+            }
+            digits += 1
+        }
+        while value != 0, digits < kept {
             guard let longer = appending(0, to: value) else { return nil }
             value = longer
+            digits += 1
         }
-        for _ in 0..<max(-decimals, 0) { value /= 10 }
+        return (isNegative ? -value : value, isExact)
+    }
+
+    /// Parses an exponent such as `e3` or `E-07`; 0 for no text, and at most 1,000,000 in magnitude.
+    private static func exponent(_ text: UnsafePointer<UInt8>, _ length: Int) -> Int? {
+        guard length > 0 else { return 0 }
+        guard text[0] | 32 == UInt8(ascii: "e") else { return nil }
+        var index = 1
+        let isNegative = length > 1 && text[1] == UInt8(ascii: "-")
+        if isNegative || (length > 1 && text[1] == UInt8(ascii: "+")) { index = 2 }
+        guard index < length else { return nil }
+        var value = 0
+        while index < length {
+            guard text[index] &- 48 < 10 else { return nil }
+            value = min(value * 10 + Int(text[index] &- 48), 1_000_000)
+            index += 1
+        }
         return isNegative ? -value : value
     }
 

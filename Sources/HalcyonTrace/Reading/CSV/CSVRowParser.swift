@@ -3,6 +3,8 @@
 /// Lines of plain fields are parsed in one pass without allocation. A field in double quotes may contain delimiters
 /// and, as `""`, quotes. It must not contain line breaks, because chunks of separate threads are cut at line breaks.
 /// Lines may end with LF or CR LF. Empty lines are skipped. Keys are bytes, so text that is not UTF-8 is preserved.
+/// Blanks around a field without quotes do not belong to it. A delimiter may follow the last field. If the delimiter
+/// is a space, a run of them is one delimiter, and those around a line do not count.
 struct CSVRowParser: RowParser {
     /// The role of each field.
     let roles: [CSVRole]
@@ -12,11 +14,21 @@ struct CSVRowParser: RowParser {
     /// Whether a time before the last one is accepted.
     let sorts: Bool
     let present: PresentColumns
+    /// The operations of Twitter's text.
+    private let operations = TracePreset.twitter.operations
+    /// Whether a run of delimiters is one.
+    private let joinsSpaces: Bool
+    /// The line that says how many fields there are, for messages.
+    private let pattern: String
 
-    init(roles: [CSVRole], delimiter: UInt8, options: TraceLoadOptions, timeUnit: TimeUnit) {
+    init(
+        roles: [CSVRole], delimiter: UInt8, options: TraceLoadOptions, timeUnit: TimeUnit, hasHeader: Bool = true
+    ) {
         self.roles = roles
         self.delimiter = delimiter
         self.timeUnit = timeUnit
+        joinsSpaces = delimiter == CSVFields.space
+        pattern = hasHeader ? "header" : "first line"
         skipsBadLines = options.skipBadLines
         sorts = options.sort
         var present: PresentColumns = []
@@ -26,7 +38,8 @@ struct CSVRowParser: RowParser {
             case .size, .valueSize: present.insert(.sizes)
             case .category: present.insert(.categories)
             case .user: present.insert(.users)
-            case .ignored, .key, .operation: break
+            case .lifetime: present.insert(.lifetimes)
+            case .ignored, .key, .operation, .operationName: break
             }
         }
         self.present = present
@@ -36,6 +49,7 @@ struct CSVRowParser: RowParser {
 
     func parse(_ bytes: UnsafeMutablePointer<UInt8>, count: Int, into rows: RowScratch) {
         var position = 0
+        if roles.contains(.operation) { rows.operations.prepare(operations.count) }
         roles.withUnsafeBufferPointer { roles in
             while position < count {
                 if bytes[position] == 10 || (bytes[position] == 13 && bytes[position + 1] == 10) {
@@ -73,11 +87,12 @@ struct CSVRowParser: RowParser {
         let fields = CSVFields(bytes: bytes, line: start, delimiter: delimiter)
         let row = rows.count
         let last = roles.count - 1
-        var position = start
+        var position = joinsSpaces ? fields.afterSpaces(start) : start
         var time: Int64 = 0
         var timeAt = start
         var size: UInt64 = 0
-        var isRead = false
+        var operation = -1
+        var operationName = 0..<0
         var hasValue = false
         for field in 0...last {
             switch roles[field] {
@@ -95,17 +110,35 @@ struct CSVRowParser: RowParser {
                 position = try fields.size(at: position, &size)
                 hasValue = size > 0
                 size += keySize
-            case .operation: position = try fields.isRead(at: position, &isRead)
+            case .lifetime: position = try fields.lifetime(at: position, &rows.lifetimes[row])
+            case .operation: position = try fields.operation(at: position, operations, &operation)
+            case .operationName:
+                let name = try fields.trimmedText(at: position)
+                operationName = name.start..<(name.start + name.length)
+                position = name.next
             }
             if field < last {
                 guard bytes[position] == delimiter else {
-                    throw LineFault.tooFew(field + 1, of: roles.count, bytes + start)
+                    throw LineFault.tooFew(field + 1, of: roles.count, bytes + start, pattern)
                 }
                 position += 1
+                if joinsSpaces {
+                    position = fields.afterSpaces(position)
+                    if fields.isEnd(position) {
+                        throw LineFault.tooFew(field + 1, of: roles.count, bytes + start, pattern)
+                    }
+                }
             }
         }
-        if bytes[position] == 13 { position += 1 }
-        guard bytes[position] == 10 else { throw LineFault.tooMany(roles.count, bytes + start) }
+        if bytes[position] != 10 {
+            if joinsSpaces {
+                position = fields.afterSpaces(position)
+            } else if bytes[position] == delimiter, fields.isLineEnd(position + 1) {
+                position += 1
+            }
+            if bytes[position] == 13 { position += 1 }
+            guard bytes[position] == 10 else { throw LineFault.tooMany(roles.count, bytes + start, pattern) }
+        }
         if present.contains(.sizes) { rows.sizes[row] = size }
         if present.contains(.times) {
             rows.times[row] = time
@@ -116,8 +149,27 @@ struct CSVRowParser: RowParser {
                 throw LineFault(column: problem.column, message: problem.message, stopsAlways: true)
             }
         }
-        if isRead, !hasValue { rows.dropsRow = true }
+        if operation >= 0 { count(operation, hasValue: hasValue, rows) }
+        if operationName != 0..<0 {
+            rows.operationNames.count(
+                UnsafeBufferPointer(start: bytes + operationName.lowerBound, count: operationName.count))
+        }
         return position + 1
+    }
+
+    /// Counts a row of Twitter's text by its operation, and decides whether it is a request: a read without a value
+    /// missed, and a deletion is none.
+    private func count(_ operation: Int, hasValue: Bool, _ rows: RowScratch) {
+        let isRequest: Bool
+        switch operations[operation].meaning {
+        case .read: isRequest = hasValue
+        case .write: isRequest = true
+        case .none: isRequest = false
+        }
+        rows.operations.count(operation, requests: isRequest ? 1 : 0)
+        guard !isRequest else { return }
+        rows.dropsRow = true
+        if operations[operation].meaning == .read { rows.unansweredReads += 1 }
     }
 }
 
@@ -130,16 +182,21 @@ struct LineFault: Error {
     /// Whether ``TraceLoadOptions/skipBadLines`` does not apply.
     var stopsAlways = false
 
-    static func tooFew(_ count: Int, of wanted: Int, _ line: UnsafeMutablePointer<UInt8>) -> LineFault {
-        let found = quotedLine(line)
-        return LineFault(
-            message: "\(found) has \(count) field\(count == 1 ? "" : "s") where the header has \(wanted)")
+    /// - Parameter pattern: the line that has `wanted` fields.
+    static func tooFew(
+        _ count: Int, of wanted: Int, _ line: UnsafeMutablePointer<UInt8>, _ pattern: String = "header"
+    ) -> LineFault {
+        LineFault(message: "\(quotedLine(line)) has \(LineFault.fields(count)) where the \(pattern) has \(wanted)")
     }
 
-    static func tooMany(_ wanted: Int, _ line: UnsafeMutablePointer<UInt8>) -> LineFault {
-        LineFault(
-            message: "\(quotedLine(line)) has more than the \(wanted) field\(wanted == 1 ? "" : "s") of the header")
+    static func tooMany(
+        _ wanted: Int, _ line: UnsafeMutablePointer<UInt8>, _ pattern: String = "header"
+    ) -> LineFault {
+        LineFault(message: "\(quotedLine(line)) has more than the \(fields(wanted)) of the \(pattern)")
     }
+
+    /// Returns a number of fields as text.
+    static func fields(_ count: Int) -> String { "\(count) field\(count == 1 ? "" : "s")" }
 
     static func tooLong(_ start: some Sequence<UInt8>) -> LineFault {
         // A truncated line has at least this many bytes, wherever its chunk ends.

@@ -77,27 +77,22 @@ final class FileSource: ByteSource {
     }
 }
 
-/// Opens a file, with decompression if the caller, its name or its first bytes require that.
+/// Opens a file, with decompression if the caller, its first bytes or its name require that.
 ///
-/// The first bytes of a binary trace are arbitrary. They decide for text, and for a binary trace whose name does not
-/// imply a format, such as standard input. There, gzip data must also start a deflate stream, because its first two
-/// bytes alone can be those of a time.
+/// The first bytes decide, because names are often wrong. In a binary trace, gzip data must also start a deflate stream,
+/// because its first two bytes alone can be those of a time.
+///
+/// - Parameter format: the format of the decompressed bytes; `nil` if it is not yet known.
 func openSource(
-    _ path: String, format: TraceFormat, compression wanted: Compression?
+    _ path: String, format: TraceFormat?, compression wanted: Compression?
 ) throws(TraceError) -> any ByteSource {
     let file = try FileSource(path: path)
-    let magic = try file.peek(4)
-    let shown = Compression(magic: magic)
+    let magic = try file.peek(6)
+    var shown = Compression(magic: magic)
+    if shown == .gzip, format?.isBinary ?? true, try !GzipSource.isStart(file.peek(512)) { shown = .none }
     let named = Compression(path: path)
-    let compression: Compression
-    if let wanted {
-        compression = wanted
-    } else if named == .none {
-        compression = format.isBinary ? try compressionOfBinary(file, shown) : shown
-    } else {
-        compression = named
-    }
-    if compression != .none, compression != shown {
+    let compression = wanted ?? (shown == .none ? named : shown)
+    if compression != .none, compression != Compression(magic: magic) {
         let reason = magic.isEmpty ? "is empty" : "does not start as \(compression.rawValue) data does"
         throw TraceError(file: path, message: "\(reason), although its name or --compression says so")
     }
@@ -105,15 +100,6 @@ func openSource(
     case .none: return file
     case .gzip: return try GzipSource(file, path: path)
     case .zstd: return try ZstdSource(file, path: path)
+    case .xz: return try XzSource(file, path: path)
     }
-}
-
-/// Returns the compression of a binary trace whose name implies none and whose first bytes are those of `shown`.
-private func compressionOfBinary(_ file: FileSource, _ shown: Compression) throws(TraceError) -> Compression {
-    if TraceFormat(path: file.path) != nil { return .none }
-    if shown == .gzip {
-        let head = try file.peek(512)
-        return GzipSource.isStart(head) ? .gzip : .none
-    }
-    return shown
 }

@@ -63,20 +63,34 @@ struct ChunkReader {
 
     /// Consumes the next line and returns it without its line break; `nil` at the end of the source.
     mutating func takeLine() throws(TraceError) -> [UInt8]? {
+        guard let (line, bytes) = try nextLine() else { return nil }
+        drop(bytes)
+        return line
+    }
+
+    /// Consumes empty lines and returns the next line without consuming it, and the number of empty lines; an empty
+    /// line at the end of the source.
+    mutating func peekLine() throws(TraceError) -> (line: [UInt8], emptyLines: Int) {
+        var emptyLines = 0
+        while let (line, bytes) = try nextLine() {
+            if !line.isEmpty { return (line, emptyLines) }
+            drop(bytes)
+            emptyLines += 1
+        }
+        return ([], emptyLines)
+    }
+
+    /// Returns the next line without its line break, and the number of its bytes; `nil` at the end of the source.
+    private mutating func nextLine() throws(TraceError) -> (line: [UInt8], bytes: Int)? {
         var size = 1 << 12
         while true {
             let head = try peek(size)
             if let end = head.firstIndex(of: 10) {
                 var line = Array(head[..<end])
                 if line.last == 13 { line.removeLast() }
-                drop(end - head.startIndex + 1)
-                return line
+                return (line, end - head.startIndex + 1)
             }
-            if head.count < size {
-                let line = Array(head)
-                drop(line.count)
-                return line.isEmpty ? nil : line
-            }
+            if head.count < size { return head.isEmpty ? nil : (Array(head), head.count) }
             guard size <= ChunkReader.longestLine else {
                 throw TraceError(
                     file: path, line: 1,

@@ -1,6 +1,11 @@
 /// A worker that parses chunks and numbers their names in private tables.
 struct ChunkWorker {
-    let parser: any RowParser
+    /// The parsers of the sources.
+    private let parsers: [any RowParser]
+    private var source = 0
+    private var parser: any RowParser { parsers[source] }
+    /// The columns of the rows: those that any source has.
+    private let present: PresentColumns
     let index: Int
     let skipsBadLines: Bool
     /// Whether to fill ``ChunkRows/hashes``.
@@ -8,9 +13,11 @@ struct ChunkWorker {
     var tables: NameTables
     private var scratch: RowScratch?
 
-    init(parser: any RowParser, index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
+    /// Creates a worker for the sources of these parsers, of which there is at least one.
+    init(parsers: [any RowParser], index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
         tables = NameTables(tooMany: tooManyNames)
-        self.parser = parser
+        self.parsers = parsers
+        present = PresentColumns(of: parsers)
         self.skipsBadLines = skipsBadLines
         self.index = index
     }
@@ -18,18 +25,25 @@ struct ChunkWorker {
     /// Parses the first bytes of `buffer`, and may overwrite them.
     ///
     /// - Parameters:
+    ///   - source: The number of the source that the bytes are of.
     ///   - skip: The number of requests to skip at the start; their names are not numbered.
     ///   - lastTime: The earliest accepted time of the first request, in microseconds.
     mutating func parse(
-        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, skip: Int = 0, after lastTime: Int64 = .min
+        _ buffer: inout [UInt8], _ chunk: ChunkReader.Chunk, of source: Int, skip: Int = 0,
+        after lastTime: Int64 = .min
     ) -> ChunkRows {
+        if source != self.source {
+            self.source = source
+            scratch = nil
+        }
         if chunk.isOversized { return oversized(buffer.prefix(chunk.count)) }
         let rows = scratch(for: buffer.count)
         rows.lastTime = lastTime
-        var result = ChunkRows(worker: index)
+        var result = ChunkRows(worker: index, source: source)
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
+            let rows = rows.spans.contains { $0 != 1 } ? rows.expandingSpans() : rows
             var repeats = rows.repeats
             let kept = ChunkWorker.rowsAfter(skip, of: rows.count, &repeats, skipped: &result.skipped)
             if wantsHashes { result.hashes = kept.map { rows.keys.hash($0, base: base) } }
@@ -48,15 +62,22 @@ struct ChunkWorker {
                 result.sizes = SizeColumn(
                     UnsafeBufferPointer(start: rows.sizes + kept.lowerBound, count: kept.count))
             }
+            if parser.present.contains(.lifetimes) {
+                result.lifetimes = Array(
+                    UnsafeBufferPointer(start: rows.lifetimes + kept.lowerBound, count: kept.count))
+            }
             if !repeats.isEmpty { result.expand(repeats[kept]) }
         }
+        if present != parser.present { result.complete(to: present) }
         result.lines = rows.lines
         result.badLines = rows.badLines
         result.unansweredReads = rows.unansweredReads
         result.repeatedHeaders = rows.repeatedHeaders
         result.operations = rows.operations
+        result.operationNames = rows.operationNames
         result.firstLine = rows.firstLine
         result.firstTimeColumn = rows.firstTimeColumn
+        if rows.count > 0, parser.present.contains(.times) { result.span = (rows.times[0], rows.lastTime) }
         result.problem = rows.problem
         return result
     }
@@ -84,7 +105,7 @@ struct ChunkWorker {
 
     /// Returns the result for a line that is longer than the limit.
     private func oversized(_ head: ArraySlice<UInt8>) -> ChunkRows {
-        var result = ChunkRows(worker: index, lines: 1)
+        var result = ChunkRows(worker: index, source: source, lines: 1)
         if skipsBadLines {
             result.badLines = 1
         } else {
@@ -109,6 +130,8 @@ struct ChunkWorker {
 struct ChunkRows: Sendable {
     /// The worker whose name numbers these are.
     var worker = 0
+    /// The number of the source that they are of.
+    var source = 0
     var keys = NameColumn()
     /// Empty without times.
     var times = TimeColumn([])
@@ -118,6 +141,8 @@ struct ChunkRows: Sendable {
     var categories = NameColumn()
     /// Empty without users.
     var users = NameColumn()
+    /// Empty without lifetimes.
+    var lifetimes: [UInt32] = []
     /// The hashes of the keys; empty unless ``ChunkWorker/wantsHashes``.
     var hashes: [UInt64] = []
     /// The number of requests skipped at the start.
@@ -127,13 +152,24 @@ struct ChunkRows: Sendable {
     var unansweredReads = 0
     var repeatedHeaders = 0
     var operations = OperationTally()
+    var operationNames = OperationNames()
     var firstLine = 0
     var firstTimeColumn: Int?
+    /// The times of the first and the last request, skipped ones included; `nil` without requests or times.
+    var span: (first: Int64, last: Int64)?
     var problem: RowProblem?
     /// The error that ended the source after the chunks before this one.
     var failure: TraceError?
 
     var count: Int { keys.numbers.count }
+
+    /// Adds sizes, categories and users that are unknown, for columns that only other sources have.
+    mutating func complete(to present: PresentColumns) {
+        let unknown = NameColumn(numbers: Array(repeating: NameTable.none, count: count))
+        if present.contains(.sizes), sizes.isEmpty { sizes = .narrow(Array(repeating: 0, count: count)) }
+        if present.contains(.categories), categories.numbers.isEmpty { categories = unknown }
+        if present.contains(.users), users.numbers.isEmpty { users = unknown }
+    }
 
     /// Repeats each request, so that it is made the given number of times, which is at least 1. O(requests after).
     mutating func expand(_ repeats: ArraySlice<UInt32>) {
@@ -159,6 +195,7 @@ struct ChunkRows: Sendable {
         categories = expanded(categories)
         users = expanded(users)
         hashes = expanded(hashes)
+        lifetimes = expanded(lifetimes)
         if !times.isEmpty { times = expanded(times).withUnsafeBufferPointer { TimeColumn(coarse: $0) } }
         if !sizes.isEmpty {
             let all = expanded((0..<sizes.count).map { sizes[$0] })
@@ -171,6 +208,7 @@ struct ChunkRows: Sendable {
         keys = keys.kept(range)
         categories = categories.kept(range)
         users = users.kept(range)
+        if !lifetimes.isEmpty { lifetimes = Array(lifetimes[range]) }
         if !times.isEmpty { times = TimeColumn(times[range].map { $0 }) }
         if !sizes.isEmpty { sizes = sizes.kept(range) }
     }

@@ -22,6 +22,8 @@ final class RowScratch {
     let times: UnsafeMutablePointer<Int64>
     /// The sizes in bytes; 0 is unknown.
     let sizes: UnsafeMutablePointer<UInt64>
+    /// The lifetimes in seconds; 0 is none.
+    let lifetimes: UnsafeMutablePointer<UInt32>
 
     /// The number of requests parsed so far.
     var count = 0
@@ -35,8 +37,12 @@ final class RowScratch {
     var repeatedHeaders = 0
     /// The rows by operation, of a source with operations.
     var operations = OperationTally()
+    /// The rows by the text of their operation, of a CSV that has a column of them.
+    var operationNames = OperationNames()
     /// The number of times that each request is made; empty if each is made once.
     var repeats: [UInt32] = []
+    /// The number of requests for consecutive keys that each row stands for; empty if each is one.
+    var spans: [UInt32] = []
     /// The time of the last request, in microseconds.
     var lastTime = Int64.min
     /// Whether to skip this row.
@@ -56,19 +62,20 @@ final class RowScratch {
         users = TokenColumn(capacity: present.contains(.users) ? capacity : 0)
         times = .allocate(capacity: present.contains(.times) ? capacity : 0)
         sizes = .allocate(capacity: present.contains(.sizes) ? capacity : 0)
+        lifetimes = .allocate(capacity: present.contains(.lifetimes) ? capacity : 0)
     }
 
     deinit {
         times.deallocate()
         sizes.deallocate()
+        lifetimes.deallocate()
     }
 
-    /// Counts the row that was just filled.
+    /// Counts the row that was just filled, unless it is to be skipped.
     @inline(__always)
     func commit() {
         if dropsRow {
             dropsRow = false
-            unansweredReads += 1
             return
         }
         if count == 0 { firstLine = lines }
@@ -84,7 +91,9 @@ final class RowScratch {
         unansweredReads = 0
         repeatedHeaders = 0
         operations.reset()
+        operationNames = OperationNames()
         repeats.removeAll(keepingCapacity: true)
+        spans.removeAll(keepingCapacity: true)
         lastTime = .min
         dropsRow = false
         firstLine = 0
@@ -95,11 +104,17 @@ final class RowScratch {
 
 /// A set of columns beside keys.
 struct PresentColumns: OptionSet, Sendable {
+    /// Creates the set of the columns that any parser has.
+    init(of parsers: [any RowParser]) { self = parsers.reduce([]) { $0.union($1.present) } }
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
     let rawValue: Int
     static let times = PresentColumns(rawValue: 1)
     static let sizes = PresentColumns(rawValue: 2)
     static let categories = PresentColumns(rawValue: 4)
     static let users = PresentColumns(rawValue: 8)
+    static let lifetimes = PresentColumns(rawValue: 16)
 }
 
 /// A fault in a line or record.
@@ -112,11 +127,16 @@ struct RowProblem: Error, Sendable, Equatable {
     var message: String
 
     /// Returns the problem of a request whose time is before that of the request above it, both in microseconds.
-    static func backwards(_ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit) -> RowProblem {
+    ///
+    /// - Parameter before: the request above it.
+    static func backwards(
+        _ line: Int, column: Int?, _ time: Int64, _ last: Int64, _ unit: TimeUnit,
+        before: String = "the request above it"
+    ) -> RowProblem {
         RowProblem(
             line: line, column: column,
             message:
-                "time \(unit.text(time)) is before \(unit.text(last)), the time of the request above it; times must "
+                "time \(unit.text(time)) is before \(unit.text(last)), the time of \(before); times must "
                 + "not decrease unless sorting is enabled (--sort)")
     }
 }

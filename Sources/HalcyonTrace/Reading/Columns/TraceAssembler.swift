@@ -5,11 +5,14 @@ struct TraceAssembler: Sendable {
     var maps: [NameMaps]
     let present: PresentColumns
     let options: TraceLoadOptions
-    let place: RowPlace
+    /// The places of each source.
+    let places: [RowPlace]
     var report = LoadReport()
-    private var operations = OperationTally()
+    /// The operations of each source.
+    private var operations: [OperationTally]
+    private var operationNames = OperationNames()
 
-    init(_ parsed: ParallelParser.Result, present: PresentColumns, options: TraceLoadOptions, place: RowPlace) {
+    init(_ parsed: ParallelParser.Result, present: PresentColumns, options: TraceLoadOptions, places: [RowPlace]) {
         chunks = parsed.chunks
         tables = parsed.tables.first ?? NameTables(tooMany: options.tooManyNames)
         maps = [NameMaps()]
@@ -21,21 +24,25 @@ struct TraceAssembler: Sendable {
         }
         self.present = present
         self.options = options
-        self.place = place
+        self.places = places
+        operations = places.map { _ in OperationTally() }
     }
+
+    private var path: String { places[0].path }
 
     /// Returns the trace. Throws the first problem before the last requested request.
     mutating func trace() throws(TraceError) -> Trace {
         try checkOrder()
-        report.operations = operations.counts(named: place.operations)
-        try tables.verify(place.path)
+        report.operations = OperationCount.joined(
+            zip(operations, places).flatMap { $0.counts(named: $1.operations) } + operationNames.counts)
+        try tables.verify(path)
         if options.sort { sort() }
         cut()
         let count = chunks.reduce(0) { $0 + $1.count }
         guard count > 0 else {
             let left = options.skip > 0 ? "no request is left after the first \(options.skip)" : "holds no request"
             throw TraceError(
-                file: place.path, message: report.badLines > 0 ? "\(left) (\(report.badLines) bad lines)" : left)
+                file: path, message: report.badLines > 0 ? "\(left) (\(report.badLines) bad lines)" : left)
         }
         let assembler = self
         let ((keys, sized), (times, users)) = concurrently(
@@ -46,6 +53,8 @@ struct TraceAssembler: Sendable {
         report.sizeDisagreements = sizes.disagreements
         report.unknownSizes = sizes.unknown
         report.noSizes = sizes.areNone
+        let lifetimes = chunks.flatMap(\.lifetimes)
+        if present.contains(.lifetimes) { report.lifetimes = lifetimes.count { $0 > 0 } }
         report.noTimes = !present.contains(.times)
         chunks = []
         var names = TraceNames()
@@ -55,6 +64,7 @@ struct TraceAssembler: Sendable {
         return Trace(
             entries: keys.numbers, times: times, users: users?.numbers ?? [], objectSizes: sizes.objects,
             requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
+            lifetimes: lifetimes,
             categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
             sizeUnit: sizes.unit, names: names, report: report)
     }
@@ -65,7 +75,7 @@ struct TraceAssembler: Sendable {
         do throws(TraceError) {
             let sizes = try ObjectSizes(
                 chunks, keys: keys, tables.keys, rule: options.sizes, hasColumn: present.contains(.sizes),
-                path: place.path)
+                path: path)
             return (keys, .success(sizes))
         } catch {
             return (keys, .failure(error))
@@ -78,6 +88,9 @@ struct TraceAssembler: Sendable {
         var requests = 0
         var lines = 0
         var last = Int64.min
+        var source = 0
+        // The source of the last time.
+        var timed = 0
         for index in chunks.indices {
             let chunk = chunks[index]
             if let end, requests >= end {
@@ -85,21 +98,28 @@ struct TraceAssembler: Sendable {
                 break
             }
             if let failure = chunk.failure { throw failure }
+            if chunk.source != source { lines = 0 }
+            source = chunk.source
+            let place = places[chunk.source]
             if let first = chunk.times.first, first < last, !options.sort {
+                let (line, column) = (chunk.firstLine, chunk.firstTimeColumn)
                 throw place.error(
-                    .backwards(chunk.firstLine, column: chunk.firstTimeColumn, first, last, place.timeUnit),
-                    linesAbove: lines)
+                    source != timed
+                        ? place.seam(line, column: column, first, last, of: places[timed].path)
+                        : .backwards(line, column: column, first, last, place.timeUnit), linesAbove: lines)
             }
             requests += chunk.count
             if let problem = chunk.problem, end.map({ requests < $0 }) ?? true {
                 throw place.error(problem, linesAbove: lines)
             }
-            last = chunk.times.last ?? last
+            if let time = chunk.times.last { (last, timed) = (time, source) }
             lines += chunk.lines
             report.badLines += chunk.badLines
             report.unansweredReads += chunk.unansweredReads
             report.repeatedHeaders += chunk.repeatedHeaders
-            operations.add(chunk.operations)
+            if !report.parts.isEmpty { report.parts[source].requests += chunk.count }
+            operations[source].add(chunk.operations)
+            operationNames.add(chunk.operationNames)
         }
     }
 
@@ -139,6 +159,7 @@ struct TraceAssembler: Sendable {
     /// Replaces the chunks by pieces of all requests in another order.
     private mutating func reorder(_ times: [Int64], by order: [some FixedWidthInteger]) {
         let sizes = chunks.flatMap { chunk in (0..<chunk.sizes.count).map { chunk.sizes[$0] } }
+        let lifetimes = chunks.flatMap(\.lifetimes)
         let keys = numbers(\.keys, maps.map(\.keys))
         let categories = numbers(\.categories, maps.map(\.categories))
         let users = numbers(\.users, maps.map(\.users))
@@ -155,6 +176,7 @@ struct TraceAssembler: Sendable {
             piece.keys = column(keys)
             piece.categories = column(categories)
             piece.users = column(users)
+            piece.lifetimes = lifetimes.isEmpty ? [] : part.map { lifetimes[Int($0)] }
             piece.sizes = sizes.isEmpty ? .empty : .wide(part.map { sizes[Int($0)] })
             pieces.append(piece)
         }

@@ -21,14 +21,19 @@ struct PresetRowParser: RowParser {
     let present: PresentColumns
     private let operations: [PresetOperation]
     private let timeForm: PresetTime
+    /// The field of the lifetime; `nil` if lifetimes are not read.
+    private let lifetime: Int?
 
-    init(_ places: PresetFields, header: [UInt8], delimiter: UInt8, options: TraceLoadOptions) {
+    init(
+        _ places: PresetFields, header: [UInt8], delimiter: UInt8, options: TraceLoadOptions, lifetime: Int? = nil
+    ) {
+        self.lifetime = lifetime
         self.places = places
         self.header = header
         self.delimiter = delimiter
         skipsBadLines = options.skipBadLines
         sorts = options.sort
-        present = places.present
+        present = lifetime == nil ? places.present : places.present.union(.lifetimes)
         operations = places.preset.operations
         timeForm = places.preset.timeForm
     }
@@ -175,6 +180,13 @@ struct PresetRowParser: RowParser {
         if let place = places.keySize { size += try self.size(fields[place], bytes, line) }
         if let place = places.time { try setTime(fields[place], bytes, line, rows) }
         if present.contains(.sizes) { rows.sizes[row] = size }
+        if let lifetime {
+            let field = fields[lifetime]
+            guard let seconds = CSVNumbers.lifetime(bytes + field.start, field.length) else {
+                throw CSVNumbers.lifetimeFault(text(field, bytes), column: field.start - line + 1)
+            }
+            rows.lifetimes[row] = seconds
+        }
         if let place = places.user { set(rows.users, row, fields[place], bytes) }
         if places.lastOfKey > places.key { try joinKey(fields, bytes, line) }
         let wholeKey = Field(
@@ -255,8 +267,7 @@ struct PresetRowParser: RowParser {
         guard let size = CSVNumbers.size(bytes + field.start, field.length) else {
             throw LineFault(
                 column: field.start - line + 1,
-                message: "size \(text(field, bytes)) is not a number of bytes; whole numbers from 0 (unknown) to "
-                    + "\(SizeRule.largest) are accepted")
+                message: CSVNumbers.sizeFault(bytes + field.start, field.length, found: text(field, bytes)))
         }
         return size
     }
@@ -266,10 +277,7 @@ struct PresetRowParser: RowParser {
     ) throws(LineFault) -> Int {
         let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
         for index in operations.indices where name.elementsEqual(operations[index].bytes) { return index }
-        throw LineFault(
-            column: field.start - line + 1,
-            message: "operation \(text(field, bytes)) is unknown; "
-                + "\(operations.map(\.name).joined(separator: ", ")) are accepted")
+        throw PresetOperation.fault(name, operations, column: field.start - line + 1)
     }
 
     private func repeats(

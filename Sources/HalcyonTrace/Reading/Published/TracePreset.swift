@@ -159,6 +159,13 @@ struct PresetOperation: Sendable {
         bytes = Array(name.utf8)
         self.meaning = meaning
     }
+
+    /// Returns the error for text that is none of the known operations.
+    static func fault(_ name: some Sequence<UInt8>, _ known: [PresetOperation], column: Int) -> LineFault {
+        LineFault(
+            column: column,
+            message: "operation \(quoted(name)) is unknown; \(known.map(\.name).joined(separator: ", ")) are accepted")
+    }
 }
 
 /// The way in which a published trace writes its times.

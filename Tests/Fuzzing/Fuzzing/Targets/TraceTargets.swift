@@ -25,7 +25,9 @@ extension FuzzTarget {
             var options = TraceLoadOptions()
             options.format = binaryFormats[Int(data[data.startIndex]) % binaryFormats.count]
             options.skipBadLines = data[data.startIndex] & 0x80 != 0
-            loadBothWays(FuzzFolder.file("trace.bin", data.dropFirst()), options)
+            // A line of these requests up to 65,536 blocks.
+            let hasBlocks = [.arc, .spc, .msr].contains(options.format)
+            loadBothWays(FuzzFolder.file("trace.bin", data.dropFirst().prefix(hasBlocks ? 256 : .max)), options)
         },
         seeds: {
             let written = try shortTraces().map { try rewritten($0, as: "trace.oracleGeneral") }
@@ -33,17 +35,25 @@ extension FuzzTarget {
             lcs.replaceSubrange(0..<16, with: [0x49, 0x1A, 0xCE, 0x3F, 0x3D, 0x2B, 0x1A, 0x0B, 1, 0, 0, 0, 0, 0, 0, 0])
             let twitter = Data("0,k1,10,100,3,get,0\n1,k2,10,200,3,set,60\n".utf8)
             let vscsi = Data((0..<64).map { UInt8($0) })
+            let lines = [
+                "1 a 10 7\n2 8 20\n", "5 3 0 0\n9 1 0 1\n", "5\n*\n7\n", "0,10,1025,R,0.5\n1,10,512,w,1\n",
+                "128166372003061629,hm,1,Read,1211904,4608,1331\n",
+                "5 REST.GET.OBJECT 8d4f 10 0 9\n6 REST.PUT.OBJECT a\n",
+                "s 0x1fffff50 1\nff\n",
+            ]
             return written.map { Data([0]) + $0 } + [Data([1]) + vscsi, Data([2]) + twitter, Data([3]) + lcs]
+                + lines.enumerated().map { Data([UInt8(4 + $0.offset)]) + Data($0.element.utf8) }
+                + (11...14).map { Data([$0]) + vscsi }
         })
 
-    /// gzip and zstd around CSV.
+    /// gzip, zstd and xz around CSV.
     static let traceCompressed = FuzzTarget(
         name: "trace-compressed",
         run: { data in
             var options = TraceLoadOptions()
             options.format = .csv
             options.limit = 100_000
-            options.compression = data[data.startIndex] & 1 == 0 ? .gzip : .zstd
+            options.compression = [.gzip, .zstd, .xz][Int(data[data.startIndex]) % 3]
             loadBothWays(FuzzFolder.file("trace.csv.packed", data.dropFirst()), options)
         },
         seeds: {
@@ -52,7 +62,7 @@ extension FuzzTarget {
                     Data([0]) + (try rewritten(text, as: "trace.csv.gz")),
                     Data([1]) + (try rewritten(text, as: "trace.csv.zst")),
                 ]
-            }
+            } + [Data([2]) + xz]
         })
 
     /// The SQLite file of an access log.
@@ -65,7 +75,16 @@ extension FuzzTarget {
         },
         seeds: { [try Data(contentsOf: URL(fileURLWithPath: recordedLog()))] })
 
-    private static let binaryFormats: [TraceFormat] = [.oracleGeneral, .vscsi, .twitter, .lcs]
+    private static let binaryFormats: [TraceFormat] = [
+        .oracleGeneral, .vscsi, .twitter, .lcs, .lrb, .arc, .lirs, .spc, .msr, .objectStore, .address, .int32, .int32be,
+        .int64, .int64be,
+    ]
+
+    /// A CSV of three requests, compressed by `xz -9 --check=crc32`.
+    private static let xz =
+        Data(
+            base64Encoded: "/Td6WFoAAAFpIt42AgAhARwAAAAQz1jMAQAidGltZSxrZXksc2l6ZQoxLGEsMTAK"
+                + "MixiLDIwCjMsYSwxMAoAANzCyWEAATcjbWTmEpBCmQ0BAAAAAAFZWg==") ?? Data()
 
     /// The first lines of the bundled traces.
     private static func shortTraces() throws -> [Data] {
