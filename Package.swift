@@ -23,7 +23,9 @@ let transport: [Target.Dependency] = [
 ]
 /// Sources ask for this name, not for `canImport`, which depends on what was built before.
 let loading = strict + [.define("HALCYON_CURL", .when(platforms: [.linux]))]
-let sqlite: [Target.Dependency] = [
+/// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory needs
+/// GRDB, and a policy of one's own is built without it.
+let grdb: [Target.Dependency] = [
     .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
 ]
 
@@ -73,8 +75,9 @@ let core: [Target] = [
 ]
 
 let cache: [Target] = [
-    module("HalcyonAccessLogReading", sqlite),
-    module("HalcyonAccessLog", ["HalcyonAccessLogReading", "HalcyonSupport"] + sqlite),
+    system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+    module("HalcyonAccessLogReading", ["CSQLite"]),
+    module("HalcyonAccessLog", ["HalcyonAccessLogReading", "HalcyonSupport"] + grdb),
     module(
         "HalcyonCache",
         [

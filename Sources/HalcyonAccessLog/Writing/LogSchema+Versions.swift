@@ -2,7 +2,7 @@ import GRDB
 
 extension LogSchema {
     /// Accesses as rows of integers; names in tables of their own. See the page on the schema.
-    package static let version1: @Sendable (Database) throws -> Void = { db in
+    static let version1: @Sendable (Database) throws -> Void = { db in
         try db.execute(
             sql: """
                 CREATE TABLE key (
@@ -37,7 +37,7 @@ extension LogSchema {
     }
 
     /// A view with the names in place, for people and for pandas.
-    package static let version2: @Sendable (Database) throws -> Void = { db in
+    static let version2: @Sendable (Database) throws -> Void = { db in
         try db.execute(
             sql: """
                 CREATE VIEW accesses AS
@@ -60,7 +60,7 @@ extension LogSchema {
     }
 
     /// The durations of fetches, and the events that a replay of prefetching needs, with views of both.
-    package static let version3: @Sendable (Database) throws -> Void = { db in
+    static let version3: @Sendable (Database) throws -> Void = { db in
         try db.execute(
             sql: """
                 ALTER TABLE access ADD COLUMN duration INTEGER;
