@@ -127,13 +127,14 @@ let laboratory: [Target] = [
             "HalcyonSimulation", "HalcyonTrace", "HalcyonBoosting", "HalcyonPrefetch", "HalcyonLearning",
             "HalcyonEviction", "HalcyonSupport", .product(name: "Yams", package: "Yams"),
         ], computing),
-    .executableTarget(
-        name: "replay",
-        dependencies: [
-            "HalcyonExperiments", "HalcyonSimulation", "HalcyonBoosting", "HalcyonSupport",
+    module(
+        "HalcyonCommand",
+        [
+            "HalcyonExperiments", "HalcyonSimulation", "HalcyonTrace", "HalcyonBoosting", "HalcyonPrefetch",
+            "HalcyonLearning", "HalcyonEviction", "HalcyonSupport",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        ],
-        swiftSettings: strict),
+        ]),
+    .executableTarget(name: "replay", dependencies: ["HalcyonCommand"], swiftSettings: strict),
 ]
 
 let testSupport: [Target] = [
@@ -181,7 +182,7 @@ let allTests: [[Target]] = [
     tests(
         "HalcyonBoosting", ["HalcyonBoosting", "HalcyonSimulation", "HalcyonEvictionTestSupport", "HalcyonTestSupport"]),
     tests("HalcyonExperiments", ["HalcyonExperiments", "HalcyonTraceTestSupport", "HalcyonTestSupport"]),
-    tests("Replay", ["replay", "HalcyonAccessLog", "HalcyonTestSupport"]),
+    tests("Replay", ["replay", "HalcyonCommand", "HalcyonAccessLog", "HalcyonTestSupport"]),
 ]
 
 let package = Package(
@@ -196,7 +197,10 @@ let package = Package(
         library("HalcyonEviction"), library("HalcyonLearning"), library("HalcyonPrefetch"),
         // The laboratory.
         library("HalcyonTrace"), library("HalcyonSimulation"), library("HalcyonExperiments"),
-        .executable(name: "replay", targets: ["replay"]),
+        // `replay`, and the same command with policies of one's own.
+        library("HalcyonCommand"), .executable(name: "replay", targets: ["replay"]),
+        // The rules that a policy keeps, for the tests of one's own.
+        library("HalcyonEvictionTestSupport"),
         // For the tests of the packages beside this one.
         .library(name: "_HalcyonTestSupport", targets: ["HalcyonTestSupport"]),
     ],

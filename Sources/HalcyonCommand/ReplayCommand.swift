@@ -5,29 +5,31 @@ import HalcyonLearning
 import HalcyonSimulation
 
 /// `replay`: recorded accesses in, exact hit ratios out.
-@main
 struct ReplayCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Replays recorded accesses through cache eviction policies and measures hit ratios.",
-        usage: """
-            replay <trace> [--policy <policy> ...] [--capacity <capacities>]
-            replay <subcommand>
-            """,
-        discussion: """
-            replay Traces/shop.csv --policy learned
-            replay Traces/shop.csv --policy 's3-fifo(small=0.2)' --policy arc --capacity 1%,5%,1000 --only
-            replay Traces/shop.csv --policy learned --per user --capacity 20
+    static var configuration: CommandConfiguration {
+        let name = Program.current.name
+        return CommandConfiguration(
+            commandName: name,
+            abstract: "Replays recorded accesses through cache eviction policies and measures hit ratios.",
+            usage: """
+                \(name) <trace> [--policy <policy> ...] [--capacity <capacities>]
+                \(name) <subcommand>
+                """,
+            discussion: """
+                \(name) Traces/shop.csv --policy learned
+                \(name) Traces/shop.csv --policy 's3-fifo(small=0.2)' --policy arc --capacity 1%,5%,1000 --only
+                \(name) Traces/shop.csv --policy learned --per user --capacity 20
 
-            'replay run --help' lists the options for replaying a trace.
-            """,
-        version: BuildInfo.current.sentence,
-        subcommands: [
-            RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
-            PoliciesCommand.self, CheckCommand.self, SweepCommand.self, ResultsCommand.self, CompareCommand.self,
-            MergeCommand.self, HypothesisCommand.self, TrainCommand.self, ExplainCommand.self,
-        ],
-        defaultSubcommand: RunCommand.self)
+                '\(name) run --help' lists the options for replaying a trace.
+                """,
+            version: BuildInfo.current.sentence,
+            subcommands: [
+                RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
+                PoliciesCommand.self, CheckCommand.self, SweepCommand.self, ResultsCommand.self, CompareCommand.self,
+                MergeCommand.self, HypothesisCommand.self, TrainCommand.self, ExplainCommand.self,
+            ],
+            defaultSubcommand: RunCommand.self)
+    }
 }
 
 extension ReplayCommand {
@@ -38,14 +40,14 @@ extension ReplayCommand {
         let interruption = Interruption()
         defer { interruption.cancel() }
         if let fault = PortableKernels.environmentFault {
-            Terminal.say("replay: \(fault)")
+            Terminal.complain(fault)
             exit(withError: Exit.usage)
         }
         let arguments = CommandLineSentence.joiningNegativeNumbers(Array(CommandLine.arguments.dropFirst()))
         let line = CommandLineSentence(
             arguments: arguments, subcommands: configuration.subcommands.compactMap { $0.configuration.commandName })
         if let sentence = line.misspelling {
-            Terminal.say("replay: \(sentence)")
+            Terminal.complain(sentence)
             exit(withError: Exit.usage)
         }
         do {
@@ -59,7 +61,7 @@ extension ReplayCommand {
             guard !(error is ExitCode), exitCode(for: error) == .validationFailure, !arguments.isEmpty else {
                 exit(withError: error)
             }
-            Terminal.say("replay: \(line.sentence(for: message(for: error)))")
+            Terminal.complain(line.sentence(for: message(for: error)))
             exit(withError: Exit.usage)
         }
     }

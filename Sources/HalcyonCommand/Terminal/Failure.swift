@@ -41,6 +41,6 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
 }
 
 private func failure(_ sentence: String, _ code: ExitCode) -> ExitCode {
-    Terminal.say("replay: \(sentence)")
+    Terminal.complain(sentence)
     return code
 }

@@ -62,7 +62,9 @@ struct ResultsCommand: AsyncParsableCommand {
             if sortBy != nil, format != .table { throw ReplayError.usage("--sort-by needs --format table.") }
             try CommandFiles(writes: [("--output", output)]).verify()
             let rows = try ResultStore(folder: folder).rows()
-            let table = ResultTable(try ResultCondition.filter(rows, by: try WhereArguments.conditions(conditions)))
+            let conditions = try WhereArguments.conditions(conditions)
+            let table = ResultTable(
+                try ResultCondition.filter(rows, by: conditions, catalogue: Program.namedPolicies))
             let data: Data =
                 switch format {
                 case .table:

@@ -1,5 +1,4 @@
 import ArgumentParser
-import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -21,9 +20,9 @@ struct ModelArguments: ParsableArguments {
     func catalogue() throws -> PolicyCatalogue {
         guard let model else {
             if modelMode != nil { throw ReplayError.usage("--model-mode needs --model: name the file of a model.") }
-            return .laboratory
+            return Program.catalogue
         }
-        return PolicyCatalogue.laboratory.serving(try PretrainedModel(contentsOf: model), mode: mode)
+        return Program.catalogue.serving(try PretrainedModel(contentsOf: model), mode: mode)
     }
 
     /// Refuses a model that no policy starts with.

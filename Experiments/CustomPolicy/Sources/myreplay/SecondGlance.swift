@@ -5,7 +5,8 @@ import HalcyonEviction
 /// A plain struct with an array and a dictionary is a policy. These thirty lines are all it takes.
 struct SecondGlance: CataloguedPolicy {
     static let info = PolicyInfo(
-        name: "second-glance", summary: "FIFO in which an entry that was hit queues once more", source: "an example")
+        name: "second-glance", summary: "FIFO in which an entry that was hit queues once more", source: "an example",
+        version: 1)
 
     private var queue: [EntryID] = []
     private var wasHit: [EntryID: Bool] = [:]

@@ -31,7 +31,7 @@ struct MergeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let isComplete: Bool = try await reportingFailure {
-            let suite = try suite.map { try Suite(path: $0) }
+            let suite = try suite.map { try Suite(path: $0, catalogue: Program.catalogue) }
             let store = ResultStore(folder: into)
             let outcome = try ResultMerge(
                 into: store, from: from.map { ResultStore(folder: $0) }, acceptsBuilds: acceptBuilds

@@ -38,7 +38,7 @@ func showingProgress<Result: Sendable>(
         if isTerminal {
             Terminal.show("\r\(shown.bar)\u{1B}[K")
         } else {
-            Terminal.say("replay: \(shown.line)")
+            Terminal.complain(shown.line)
         }
     }
     timer.resume()

@@ -62,7 +62,7 @@ struct SweepCommand: AsyncParsableCommand {
 
     func run() async throws {
         let outcome: SuiteRun.Outcome? = try await reportingFailure {
-            let suite = try Suite(path: suite)
+            let suite = try Suite(path: suite, catalogue: Program.catalogue)
             let store = ResultStore(folder: suite.resultsFolder(results))
             let run = SuiteRun(suite, store: store, options: try options())
             let schedule = try run.schedule()

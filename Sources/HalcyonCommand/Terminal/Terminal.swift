@@ -24,6 +24,9 @@ enum Terminal {
         show(line.shortened(to: longestLine) + "\n")
     }
 
+    /// Writes a sentence to standard error after the name of the program.
+    static func complain(_ sentence: String) { say("\(Program.current.name): \(sentence)") }
+
     /// States on standard error which trace was written, and what it has that the file does not keep.
     static func sayWritten(_ trace: Trace, to path: String, format: TraceFormat) {
         let losses = TraceWriter.losses(of: trace, in: format)

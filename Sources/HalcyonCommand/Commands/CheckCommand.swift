@@ -13,8 +13,17 @@ struct CheckCommand: AsyncParsableCommand {
             replay check Experiments/suites/regression.yml --accept --reason "S3-FIFO follows the paper's second edition"
 
             Every cell of the suite is run and compared with the stored cell of the same identity. Its counts have no \
-            tolerance: they move only with a new result version. The suite's limits ('floor', 'highest_loss' and others) hold \
-            for every version. --accept stores the results and keeps the reason in FOLDER/accepted.txt.
+            tolerance: they move only with a new result version, or a new version of a policy of your own. The suite's limits \
+            ('floor', 'highest_loss' and others) hold for every version. A trace whose requests are not those of the stored \
+            results is reported as another trace. --accept stores the results and keeps the reason in FOLDER/accepted.txt.
+
+            A trace that cannot be read and a policy that is not known are errors of the report; all other runs are made.
+
+            The exit code is 0 if the check is passed and 1 if it is not; the reports are then written. It is 64 for wrong \
+            options, 65 for a suite or stored results that cannot be read, and 74 for a report that cannot be written: \
+            nothing was checked.
+
+            Experiments/suites/README.md describes the file with its limits, and has jobs for GitHub and GitLab.
             """)
 
     @Argument(help: "The YAML file of the suite.")
@@ -51,7 +60,7 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await reportingFailure {
             try validateOptions()
-            let suite = try Suite(path: suite)
+            let suite = try Suite(path: suite, catalogue: Program.catalogue, keepsUnusable: true)
             if limitsOnly, suite.experiments.allSatisfy(\.limits.isEmpty) {
                 throw ReplayError.usage("\(self.suite) has no 'limits', so that --limits-only would check nothing.")
             }
@@ -83,7 +92,8 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// Verifies before the first run that the files can be written.
     private func verifyFiles(of suite: Suite) throws {
-        let traces = try suite.traces.map { ("trace", Optional(try $0.resolvedPath(inFileAt: suite.path))) }
+        // A path with a variable that is not set is found when the trace is read.
+        let traces = suite.traces.map { ("trace", try? $0.resolvedPath(inFileAt: suite.path)) }
         try CommandFiles(
             reads: [("suite", suite.path)] + traces,
             writes: [("--junit", junit), ("--markdown", markdown)]

@@ -81,7 +81,7 @@ struct CompareCommand: AsyncParsableCommand {
             return comparison.losses
         }
         guard failIfWorse, !losses.isEmpty else { return }
-        for sentence in losses { Terminal.say("replay: \(sentence)") }
+        for sentence in losses { Terminal.complain(sentence) }
         throw Exit.failedCheck
     }
 
@@ -103,7 +103,8 @@ struct CompareCommand: AsyncParsableCommand {
     private func compare(_ a: String, _ b: String) throws(ReplayError) -> Comparison {
         let conditions = try WhereArguments.conditions(conditions)
         func rows(_ folder: String) throws(ReplayError) -> [ResultRow] {
-            try ResultCondition.filter(try ResultStore(folder: folder).rows(), by: conditions)
+            try ResultCondition.filter(
+                try ResultStore(folder: folder).rows(), by: conditions, catalogue: Program.namedPolicies)
         }
         switch (Self.isResults(a), Self.isResults(b)) {
         case (true, true):
@@ -113,7 +114,9 @@ struct CompareCommand: AsyncParsableCommand {
             if Output.place(of: a) == Output.place(of: b) {
                 throw .usage("A and B are the same folder, \(a): give two different sides.")
             }
-            return try Comparison(.folder(a), .folder(b), rows: try rows(a), others: try rows(b), measure: measure)
+            return try Comparison(
+                .folder(a), .folder(b), rows: try rows(a), others: try rows(b), measure: measure,
+                catalogue: Program.namedPolicies)
         case (true, false), (false, true):
             let (folder, other) = Self.isResults(a) ? (a, b) : (b, a)
             throw .usage(
@@ -121,7 +124,9 @@ struct CompareCommand: AsyncParsableCommand {
                     + "--results and give two policies or fields.")
         case (false, false):
             let (first, second) = (try ComparisonSelector(parsing: a), try ComparisonSelector(parsing: b))
-            return try Comparison(first, second, rows: try rows(try folder()), measure: measure)
+            return try Comparison(
+                first, second, rows: try rows(try folder()), measure: measure,
+                catalogue: Program.namedPolicies)
         }
     }
 

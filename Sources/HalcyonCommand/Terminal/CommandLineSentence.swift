@@ -36,7 +36,7 @@ struct CommandLineSentence {
 
     /// The help that lists the options of this call.
     var help: String {
-        "replay \(arguments.first.flatMap { subcommands.contains($0) ? $0 : nil } ?? "run") --help"
+        "\(Program.current.name) \(arguments.first.flatMap { subcommands.contains($0) ? $0 : nil } ?? "run") --help"
     }
 
     /// A sentence if the first argument is no file and has nearly the name of a subcommand; otherwise `nil`.
@@ -48,7 +48,7 @@ struct CommandLineSentence {
             .filter { abs($0.name.count - first.count) <= 2 && $0.distance <= min(4, $0.name.count) }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }
         guard let near else { return nil }
-        return "There is no subcommand and no file '\(first)'. Did you mean 'replay \(near.name)'?"
+        return "There is no subcommand and no file '\(first)'. Did you mean '\(Program.current.name) \(near.name)'?"
     }
 
     /// Returns the parser's message as a sentence that states what is accepted, and where the options are listed.
@@ -95,7 +95,8 @@ struct CommandLineSentence {
         let capacity = "a share (1%), a size with a unit (64MB) or a whole number (1000)"
         var accepted = [
             "capacity": capacity, "user-capacity": capacity,
-            "policy": "the name of a policy; 'replay policies' lists them", "output": "the name of a file",
+            "policy": "the name of a policy; '\(Program.current.name) policies' lists them",
+            "output": "the name of a file",
             "seed": "a whole number of at least 0", "where": "field=value, such as trace=shop",
             "results": "the name of a folder of results", "suite": "the name of a suite's file",
         ]

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import HalcyonBoosting
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
@@ -96,7 +95,7 @@ struct CurveCommand: AsyncParsableCommand {
     private func chosenPolicies() throws(PolicyError) -> [ConfiguredPolicy] {
         var chosen: [ConfiguredPolicy] = []
         for text in policy.isEmpty ? ["lru"] : policy.flatMap(PolicySpec.split) {
-            let policy = try PolicyCatalogue.laboratory.policy(text)
+            let policy = try Program.catalogue.policy(text)
             if !chosen.contains(where: { $0.label == policy.label }) { chosen.append(policy) }
         }
         return chosen

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import HalcyonBoosting
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -22,13 +21,13 @@ struct PoliciesCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
-            var entries = PolicyCatalogue.named.entries
+            var entries = Program.namedPolicies.entries
             if let name {
                 let tiers = TierOptions.kingfisher(disk: .number(1))
                 let parts = [tiers.memoryPolicy, tiers.diskPolicy].compactMap { $0?.info.name }
                 let wanted =
                     name.lowercased() == RequestedRuns.kingfisher
-                    ? parts : [try PolicyCatalogue.named.policy(name).info.name]
+                    ? parts : [try Program.namedPolicies.policy(name).info.name]
                 entries = entries.filter { wanted.contains($0.info.name) }
             }
             let list = PolicyList(entries)

@@ -103,7 +103,7 @@ struct HypothesisCommand: AsyncParsableCommand {
                 reads: traces.map { ("trace", $0) } + [("prefetch model", fetching.prefetchModel)],
                 writes: [("--output", output)]
             ).verify()
-            let learner = try HypothesisLearner(learner, prefetch: prefetch())
+            let learner = try HypothesisLearner(learner, prefetch: prefetch(), catalogue: Program.catalogue)
             // Every trace is read before the first run, so that an error in the last one loses no results. Of several
             // traces, only those that cannot be read again stay in memory.
             var kept: [String: Question] = [:]

@@ -19,7 +19,7 @@ struct Interruption {
             source.setEventHandler {
                 AtomicFile.discardUnfinished()
                 if Terminal.allowsProgress { Terminal.show("\r\u{1B}[K") }
-                Terminal.say("replay: \(Self.sentence)")
+                Terminal.complain(Self.sentence)
                 signal(number, SIG_DFL)
                 kill(getpid(), number)
             }
