@@ -10,7 +10,7 @@ final class SQLiteFile {
         case readOnly
         /// No process changes the file meanwhile.
         case immutable
-        /// As one who may write, and does not.
+        /// Opened for writing, and never written to.
         case queryOnly
     }
 

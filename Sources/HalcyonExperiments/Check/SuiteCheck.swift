@@ -267,8 +267,8 @@ struct RecordedCells {
     /// Returns the stored cell of an identity, perhaps of another result version.
     func cell(_ identity: CellIdentity) -> StoredCell? { byIdentity[identity.unversioned] }
 
-    /// Returns the requests of the stored cells of a trace that are equal to some cells in all but their requests; `nil`
-    /// if there are none, or cells of the requests that were found are stored, too. O(cells).
+    /// Returns the requests of a trace's stored cells that equal scheduled cells in all but their requests. Nil if there
+    /// are none, or if cells of the found requests are stored, too. O(cells).
     ///
     /// If cells of several requests are stored, those of the most cells are returned.
     func requests(

@@ -80,6 +80,7 @@ struct OwnPolicyTests {
         #expect(try await sweep(catalogue(FirstVersion.self)).ran == 3)
         let again = try await sweep(catalogue(FirstVersion.self))
         #expect((again.ran, again.storedBefore) == (0, 3))
+        #expect(try !ResultTable(fixture.store.rows()).text().contains("policy version"))
         let first = try #require(try fixture.store.cells().first { $0.identity.policy == "own" })
         #expect(first.identity.parameters == ["version": "1"] && first.label == "own")
         // The first version is FIFO, an implementation of its own.
@@ -89,6 +90,8 @@ struct OwnPolicyTests {
         #expect((second.ran, second.storedBefore) == (1, 2))
         let versions = try fixture.store.cells().filter { $0.identity.policy == "own" }.map(\.identity.parameters)
         #expect(versions.compactMap { $0["version"] }.sorted() == ["1", "2"])
+        let table = try ResultTable(fixture.store.rows()).text()
+        #expect(table.contains("  policy version  "))
     }
 
     @Test("A policy of Halcyon has no version, and its cells keep their names")
