@@ -84,7 +84,9 @@ public struct CheckReport: Sendable, Equatable {
         if isNotStored(run) {
             misses.append(
                 "Its result is not stored in \(folder ?? ""): it is new, or a parameter, a default or its policy's "
-                    + "version changed. Store it with --accept --reason \"…\".")
+                    + "version changed"
+                    + (run.readsMoreThanRequests ? ", or the trace has other keys or another recording" : "")
+                    + ". Store it with --accept --reason \"…\".")
         }
         if !run.unversionedChanges.isEmpty {
             misses.append(

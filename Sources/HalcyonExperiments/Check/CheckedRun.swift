@@ -39,6 +39,9 @@ public struct CheckedRun: Sendable, Equatable {
     public var baselineHitRatio: Double?
     /// Whether the limit's baseline could not be run, so that the loss is not known. The default is false.
     public var lacksBaseline = false
+    /// Whether the result also depends on the keys of the trace, or on the recording of an access log. The default is
+    /// false.
+    public var readsMoreThanRequests = false
     /// The version of a policy that is not of Halcyon; see `PolicyInfo.version`. Nil for a policy of Halcyon.
     public var policyVersion: Int?
     /// The matrix routines that make the result depend on the processor. Nil for an exact result.

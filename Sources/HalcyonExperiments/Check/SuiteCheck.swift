@@ -184,6 +184,7 @@ public struct SuiteCheck: Sendable {
             run.baselineHitRatio = groups.first { $0.job.row == baseline && $0.isComparable(with: group) }?.hitRatio
             run.lacksBaseline = run.baselineHitRatio == nil && !isComplete
         }
+        run.readsMoreThanRequests = group.identity.prefetch.map { $0.keys != nil || $0.recording != nil } ?? false
         run.policyVersion = job.policies.lazy.compactMap(\.info.version).first
         try verify(run)
         return run
@@ -302,10 +303,12 @@ extension CellIdentity {
         return identity
     }
 
-    /// The identity without the hash of its requests.
+    /// The identity without the hashes of its requests, keys and recording.
     var withoutRequests: CellIdentity {
         var identity = self
         identity.fingerprint = ""
+        identity.prefetch?.keys = nil
+        identity.prefetch?.recording = nil
         return identity
     }
 }

@@ -72,6 +72,18 @@ struct CheckErrorTests {
         #expect(report.otherTraces.allSatisfy { $0.expected.count == 4_000 && $0.found.count == 4_000 })
     }
 
+    @Test("Other keys are named where a prefetch policy reads them, and are no difference elsewhere")
+    func otherKeys() async throws {
+        let suite = try fixture.suite(
+            "policies: lru, capacities: 10, modes: per_user, prefetch: [none, next-key]")
+        try await fixture.accept(suite)
+        _ = try fixture.folder.file("small.csv", fixture.csv.replacing("\no", with: "\nother"))
+        let report = try await fixture.check(suite)
+        #expect(report.otherTraces.isEmpty && report.moved.isEmpty && report.missed.count == 1)
+        let miss = report.missed.flatMap(report.misses(of:)).first ?? ""
+        #expect(miss.contains("version changed, or the trace has other keys or another recording. Store it"), "\(miss)")
+    }
+
     @Test("Limits are not compared on another trace, and still decide whether it is accepted")
     func limitsOfAnotherTrace() async throws {
         try await fixture.accept(fixture.suite("policies: lru, capacities: 40"))
