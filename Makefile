@@ -124,12 +124,13 @@ sanitize: dependencies
 	Tests/Sanitizers/run address $(SECONDS)
 
 # An image cache that records, and its record replayed; pictures from a server through a manager; the metrics of a manager in
-# Prometheus's format; then a policy of one's own in a package of one's own, run against the built-in ones.
+# Prometheus's format; then the command with a policy of one's own, in a package of one's own.
 example: dependencies
 	.ci/beside Experiments/Examples run RecordAndReplay
 	.ci/beside Experiments/Examples run Gallery
 	.ci/beside Experiments/Examples run MetricsExample
-	.ci/beside Experiments/CustomPolicy run
+	.ci/within 10 .ci/beside Experiments/CustomPolicy test
+	Experiments/CustomPolicy/run .build/debug/myreplay .build/own-policy
 
 # Runs the regression suites and compares them with their stored results, which have no tolerance: they move only with a new result
 # version. Limits hold for every version. JUnit XML and Markdown are for tools that show them.

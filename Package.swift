@@ -23,7 +23,9 @@ let transport: [Target.Dependency] = [
 ]
 /// Sources ask for this name, not for `canImport`, which depends on what was built before.
 let loading = strict + [.define("HALCYON_CURL", .when(platforms: [.linux]))]
-let sqlite: [Target.Dependency] = [
+/// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory needs
+/// GRDB, and a policy of one's own is built without it.
+let grdb: [Target.Dependency] = [
     .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
 ]
 
@@ -73,8 +75,9 @@ let core: [Target] = [
 ]
 
 let cache: [Target] = [
-    module("HalcyonAccessLogReading", sqlite),
-    module("HalcyonAccessLog", ["HalcyonAccessLogReading", "HalcyonSupport"] + sqlite),
+    system("CSQLite", "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+    module("HalcyonAccessLogReading", ["CSQLite"]),
+    module("HalcyonAccessLog", ["HalcyonAccessLogReading", "HalcyonSupport"] + grdb),
     module(
         "HalcyonCache",
         [
@@ -127,13 +130,14 @@ let laboratory: [Target] = [
             "HalcyonSimulation", "HalcyonTrace", "HalcyonBoosting", "HalcyonPrefetch", "HalcyonLearning",
             "HalcyonEviction", "HalcyonSupport", .product(name: "Yams", package: "Yams"),
         ], computing),
-    .executableTarget(
-        name: "replay",
-        dependencies: [
-            "HalcyonExperiments", "HalcyonSimulation", "HalcyonBoosting", "HalcyonSupport",
+    module(
+        "HalcyonCommand",
+        [
+            "HalcyonExperiments", "HalcyonSimulation", "HalcyonTrace", "HalcyonBoosting", "HalcyonPrefetch",
+            "HalcyonLearning", "HalcyonEviction", "HalcyonSupport",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        ],
-        swiftSettings: strict),
+        ]),
+    .executableTarget(name: "replay", dependencies: ["HalcyonCommand"], swiftSettings: strict),
 ]
 
 let testSupport: [Target] = [
@@ -181,7 +185,7 @@ let allTests: [[Target]] = [
     tests(
         "HalcyonBoosting", ["HalcyonBoosting", "HalcyonSimulation", "HalcyonEvictionTestSupport", "HalcyonTestSupport"]),
     tests("HalcyonExperiments", ["HalcyonExperiments", "HalcyonTraceTestSupport", "HalcyonTestSupport"]),
-    tests("Replay", ["replay", "HalcyonAccessLog", "HalcyonTestSupport"]),
+    tests("Replay", ["replay", "HalcyonCommand", "HalcyonAccessLog", "HalcyonTestSupport"]),
 ]
 
 let package = Package(
@@ -196,7 +200,10 @@ let package = Package(
         library("HalcyonEviction"), library("HalcyonLearning"), library("HalcyonPrefetch"),
         // The laboratory.
         library("HalcyonTrace"), library("HalcyonSimulation"), library("HalcyonExperiments"),
-        .executable(name: "replay", targets: ["replay"]),
+        // `replay`, and the same command with policies of one's own.
+        library("HalcyonCommand"), .executable(name: "replay", targets: ["replay"]),
+        // The rules that a policy keeps, for the tests of one's own.
+        library("HalcyonEvictionTestSupport"),
         // For the tests of the packages beside this one.
         .library(name: "_HalcyonTestSupport", targets: ["HalcyonTestSupport"]),
     ],

@@ -7,10 +7,13 @@ let package = Package(
     dependencies: [.package(name: "Halcyon", path: "../..")],
     targets: [
         .executableTarget(
-            name: "CustomPolicy",
+            name: "myreplay",
             dependencies: [
-                .product(name: "HalcyonExperiments", package: "Halcyon"),
-                .product(name: "HalcyonSimulation", package: "Halcyon"),
-            ])
+                .product(name: "HalcyonCommand", package: "Halcyon"),
+                .product(name: "HalcyonEviction", package: "Halcyon"),
+            ]),
+        .testTarget(
+            name: "myreplayTests",
+            dependencies: ["myreplay", .product(name: "HalcyonEvictionTestSupport", package: "Halcyon")]),
     ]
 )

@@ -1,5 +1,3 @@
-import GRDB
-
 /// Why a log could not be written or read: one sentence that says what was found and what is accepted.
 public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of reasons.
@@ -49,32 +47,5 @@ extension AccessLogError {
     /// A file with nothing in it, as a process leaves it that was killed before its first commit.
     static func empty(_ path: String) -> AccessLogError {
         AccessLogError(path, .empty, "is empty; a trace has at least one request")
-    }
-
-    /// What an error thrown while the file at `path` was used means.
-    package init(_ path: String, _ error: any Error) {
-        if let known = error as? AccessLogError {
-            self = known
-            return
-        }
-        guard let error = error as? DatabaseError else {
-            self.init(path, .failed, "cannot be used: \(error)")
-            return
-        }
-        let detail = error.message ?? "error \(error.extendedResultCode.rawValue)"
-        switch error.resultCode {
-        case .SQLITE_FULL:
-            self.init(path, .diskFull, "cannot be written: no room is left on the disk")
-        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
-            self.init(path, .diskFull, "cannot be written: no room is left on the disk for its index of recent pages")
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(path, .locked, "is locked by another process")
-        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
-            self.init(path, .damaged, "is damaged (\(detail)); 'sqlite3 FILE .recover' may save a part")
-        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
-            self.init(path, .unwritable, "cannot be opened for writing (\(detail)); a writable folder is needed")
-        default:
-            self.init(path, .failed, "cannot be used (\(detail))")
-        }
     }
 }

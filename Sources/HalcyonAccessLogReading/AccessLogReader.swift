@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 /// Reads the accesses of a log, in the order in which they were recorded.
 ///
@@ -13,7 +12,9 @@ public final class AccessLogReader {
     /// The accesses that a batch has at most.
     static let batch = 8_192
 
-    private let queue: DatabaseQueue
+    private let file: SQLiteFile
+    /// The statement of ``batch(costs:)``.
+    private let accesses: SQLiteStatement
     private let users: [Int64: String]
     private let sets: [Int64: [String]]
     /// What keys cost whose first access has no cost; read when it is first asked for.
@@ -34,33 +35,30 @@ public final class AccessLogReader {
         self.limit = max(limit ?? .max, 0)
         toGive = self.limit
         let header = try LogHeader(path: path)
-        do {
-            let queue = try AccessLogReader.open(path, header)
-            (hasEvents, count, users, sets) = try queue.inDatabase { db in
-                // A transaction that stays open until the reader is gone: all batches show the same state.
-                try db.beginTransaction(.deferred)
-                let version = try LogSchema.current.version(of: db, path: path)
-                if version == 0 { throw AccessLogError.empty(path) }
-                let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM access") ?? 0
-                return (version >= 3, count, try AccessLogReader.users(db), try AccessLogReader.categorySets(db))
-            }
-            self.queue = queue
-        } catch {
-            throw AccessLogError(reading: path, error)
-        }
+        file = try AccessLogReader.open(path, header)
+        // A transaction that stays open until the reader is gone: all batches show the same state.
+        try file.execute("BEGIN DEFERRED")
+        let version = try AccessLogReader.version(of: file)
+        if version == 0 { throw AccessLogError.empty(path) }
+        hasEvents = version >= 3
+        count = Int(try file.number("SELECT count(*) FROM access"))
+        users = try AccessLogReader.users(file)
+        sets = try AccessLogReader.categorySets(file)
+        // CROSS JOIN keeps SQLite from putting the keys in the outer loop.
+        accesses = try SQLiteStatement(
+            """
+            SELECT access.id, time, coalesce(key.name, lower(hex(key.hash))), cost, category_set, user,
+                   session, outcome, access.key, \(hasEvents ? "access.duration" : "NULL")
+            FROM access CROSS JOIN key ON key.id = access.key
+            WHERE access.id > ? ORDER BY access.id LIMIT ?
+            """, in: file)
     }
-
-    deinit { try? queue.close() }
 
     /// The next accesses; none at the end.
     ///
     /// - Throws: ``AccessLogError`` if the file is damaged.
     public func next() throws(AccessLogError) -> [RecordedAccess] {
-        do {
-            return try queue.inDatabase { try batch($0, costs: [:]) }
-        } catch {
-            throw AccessLogError(reading: path, error)
-        }
+        try batch(costs: [:])
     }
 
     /// All events among the accesses that this reader reads, in the order in which they were recorded. O(rows of the log).
@@ -70,155 +68,120 @@ public final class AccessLogReader {
     /// - Throws: ``AccessLogError`` if the file is damaged.
     public func events() throws(AccessLogError) -> [RecordedEvent] {
         guard hasEvents else { return [] }
-        do {
-            return try queue.inDatabase { db in
-                let accesses = try Int64.fetchCursor(
-                    db, sql: "SELECT id FROM access ORDER BY id LIMIT ?", arguments: [limit])
-                let rows = try Row.fetchCursor(
-                    db,
-                    sql: """
-                        SELECT event.id, time, kind, access,
-                               CASE WHEN event.key IS NOT NULL THEN coalesce(key.name, lower(hex(key.hash))) END,
-                               user, duration, cost, conditions
-                        FROM event LEFT JOIN key ON key.id = event.key ORDER BY event.id
-                        """)
-                var (position, next) = (0, try accesses.next())
-                var events: [RecordedEvent] = []
-                while let row = try rows.next() {
-                    guard let kind = RecordedEvent.Kind(rawValue: row[2]) else {
-                        throw AccessLogError(
-                            path, .damaged,
-                            "is damaged (event \(row[0] as Int64) is of kind \(row[2] as Int64), which there is none of)"
-                        )
-                    }
-                    let access: Int64 = row[3]
-                    while let id = next, id <= access {
-                        position += 1
-                        next = try accesses.next()
-                    }
-                    if position == limit, position < count { break }
-                    var event = RecordedEvent(
-                        time: row[1], kind: kind, key: row[4], user: (row[5] as Int64?).flatMap { users[$0] },
-                        duration: row[6], cost: row[7], conditions: row[8])
-                    event.position = position
-                    events.append(event)
-                }
-                return events
+        let accesses = try SQLiteStatement(
+            "SELECT id FROM access ORDER BY id LIMIT ?", in: file, [Int64(clamping: limit)])
+        let rows = try SQLiteStatement(
+            """
+            SELECT event.id, time, kind, access,
+                   CASE WHEN event.key IS NOT NULL THEN coalesce(key.name, lower(hex(key.hash))) END,
+                   user, duration, cost, conditions
+            FROM event LEFT JOIN key ON key.id = event.key ORDER BY event.id
+            """, in: file)
+        var position = 0
+        var hasNext = try accesses.step()
+        var events: [RecordedEvent] = []
+        while try rows.step() {
+            guard let kind = UInt8(exactly: rows.number(2)).flatMap(RecordedEvent.Kind.init) else {
+                throw AccessLogError(
+                    path, .damaged,
+                    "is damaged (event \(rows.number(0)) is of kind \(rows.number(2)), which there is none of)")
             }
-        } catch {
-            throw AccessLogError(reading: path, error)
+            let access = rows.number(3)
+            while hasNext, accesses.number(0) <= access {
+                position += 1
+                hasNext = try accesses.step()
+            }
+            if position == limit, position < count { break }
+            var event = RecordedEvent(
+                time: rows.number(1), kind: kind, key: rows.textIfAny(4),
+                user: rows.numberIfAny(5).flatMap { users[$0] }, duration: rows.numberIfAny(6),
+                cost: Int(rows.number(7)), conditions: Int(rows.number(8)))
+            event.position = position
+            events.append(event)
         }
+        return events
     }
 
     /// The next accesses as in a trace: an access without a size, such as a miss, gets the first size that is known of its
     /// key. O(accesses of the log) at the first call.
     func nextWithCosts() throws(AccessLogError) -> [RecordedAccess] {
-        do {
-            return try queue.inDatabase { db in
-                let costs = try laterCosts ?? AccessLogReader.laterCosts(db)
-                laterCosts = costs
-                return try batch(db, costs: costs)
-            }
-        } catch {
-            throw AccessLogError(reading: path, error)
-        }
+        if laterCosts == nil { laterCosts = try AccessLogReader.laterCosts(file) }
+        return try batch(costs: laterCosts ?? [:])
     }
 
-    private func batch(_ db: Database, costs: [Int64: Int]) throws -> [RecordedAccess] {
-        // CROSS JOIN keeps SQLite from putting the keys in the outer loop.
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT access.id, time, coalesce(key.name, lower(hex(key.hash))), cost, category_set, user,
-                           session, outcome, access.key, \(hasEvents ? "access.duration" : "NULL")
-                    FROM access CROSS JOIN key ON key.id = access.key
-                    WHERE access.id > ? ORDER BY access.id LIMIT ?
-                    """), arguments: [last, min(AccessLogReader.batch, toGive)])
-        var accesses: [RecordedAccess] = []
-        while let row = try rows.next() {
-            last = row[0]
-            guard let outcome = RecordedAccess.Outcome(rawValue: row[7]) else {
+    private func batch(costs: [Int64: Int]) throws(AccessLogError) -> [RecordedAccess] {
+        accesses.restart([last, Int64(min(AccessLogReader.batch, toGive))])
+        var batch: [RecordedAccess] = []
+        while try accesses.step() {
+            last = accesses.number(0)
+            guard let outcome = UInt8(exactly: accesses.number(7)).flatMap(RecordedAccess.Outcome.init) else {
                 throw AccessLogError(
                     path, .damaged,
-                    "is damaged (access \(last) has the outcome \(row[7] as Int64), which there is none of)")
+                    "is damaged (access \(last) has the outcome \(accesses.number(7)), which there is none of)")
             }
-            let cost: Int = row[3]
-            accesses.append(
+            let cost = Int(accesses.number(3))
+            batch.append(
                 RecordedAccess(
-                    time: row[1], key: row[2], cost: cost > 0 ? cost : costs[row[8]] ?? cost,
-                    categories: (row[4] as Int64?).flatMap { sets[$0] } ?? [],
-                    user: (row[5] as Int64?).flatMap { users[$0] }, outcome: outcome, session: row[6],
-                    duration: hasEvents ? row[9] : nil))
+                    time: accesses.number(1), key: accesses.text(2),
+                    cost: cost > 0 ? cost : costs[accesses.number(8)] ?? cost,
+                    categories: accesses.numberIfAny(4).flatMap { sets[$0] } ?? [],
+                    user: accesses.numberIfAny(5).flatMap { users[$0] }, outcome: outcome,
+                    session: accesses.number(6), duration: accesses.numberIfAny(9)))
         }
-        toGive -= accesses.count
-        return accesses
+        toGive -= batch.count
+        return batch
     }
 }
 
 extension AccessLogReader {
     /// Opens the file so that reading leaves nothing behind.
-    private static func open(_ path: String, _ header: LogHeader) throws -> DatabaseQueue {
-        var options = Configuration()
-        options.allowsUnsafeTransactions = true
-        options.busyMode = .timeout(5)
-        options.foreignKeysEnabled = false
+    private static func open(_ path: String, _ header: LogHeader) throws(AccessLogError) -> SQLiteFile {
         // Where no write-ahead log is, SQLite makes one even to read. A connection that may write removes it when it
         // closes; one that may not leaves it behind.
-        options.readonly = header.hasWriteAheadLog
-        if !header.hasWriteAheadLog {
-            options.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = ON") }
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            if access(path, W_OK) != 0 || access(folder, W_OK) != 0 {
-                // No process can write there, so that nothing changes while the log is read.
-                let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-                options.readonly = true
-                return try DatabaseQueue(path: "file:\(name)?immutable=1", configuration: options)
-            }
+        if header.hasWriteAheadLog { return try SQLiteFile(path, .readOnly, path: path) }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        if access(path, W_OK) != 0 || access(folder, W_OK) != 0 {
+            // No process can write there, so that nothing changes while the log is read.
+            let name = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+            return try SQLiteFile("file:\(name)?immutable=1", .immutable, path: path)
         }
-        return try DatabaseQueue(path: path, configuration: options)
+        return try SQLiteFile(path, .queryOnly, path: path)
     }
 
-    private static func laterCosts(_ db: Database) throws -> [Int64: Int] {
+    private static func version(of file: SQLiteFile) throws(AccessLogError) -> Int {
+        let version = Int(try file.number("PRAGMA user_version"))
+        let applicationID = Int32(truncatingIfNeeded: try file.number("PRAGMA application_id"))
+        let tables = try file.number("SELECT count(*) FROM sqlite_master")
+        return try LogFormat.version(version, applicationID: applicationID, isEmpty: tables == 0, path: file.path)
+    }
+
+    private static func laterCosts(_ file: SQLiteFile) throws(AccessLogError) -> [Int64: Int] {
         // Of the other columns SQLite gives those of the row that has the least id.
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT key, cost, min(id) FROM access
-                WHERE cost > 0 AND key IN (SELECT key FROM access WHERE cost <= 0) GROUP BY key
-                """)
+        let rows = try SQLiteStatement(
+            """
+            SELECT key, cost, min(id) FROM access
+            WHERE cost > 0 AND key IN (SELECT key FROM access WHERE cost <= 0) GROUP BY key
+            """, in: file)
         var costs: [Int64: Int] = [:]
-        while let row = try rows.next() { costs[row[0]] = row[1] }
+        while try rows.step() { costs[rows.number(0)] = Int(rows.number(1)) }
         return costs
     }
 
-    private static func users(_ db: Database) throws -> [Int64: String] {
-        let rows = try Row.fetchAll(db, sql: "SELECT id, CAST(name AS BLOB) FROM user")
-        return Dictionary(rows.map { ($0[0], String(decoding: $0[1] as Data, as: UTF8.self)) }) { first, _ in first }
+    private static func users(_ file: SQLiteFile) throws(AccessLogError) -> [Int64: String] {
+        let rows = try SQLiteStatement("SELECT id, name FROM user", in: file)
+        var users: [Int64: String] = [:]
+        while try rows.step() { users[rows.number(0)] = rows.text(1) }
+        return users
     }
 
-    private static func categorySets(_ db: Database) throws -> [Int64: [String]] {
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT category_set, CAST(name AS BLOB)
-                FROM category_set_member JOIN category ON category.id = category ORDER BY category_set, position
-                """)
+    private static func categorySets(_ file: SQLiteFile) throws(AccessLogError) -> [Int64: [String]] {
+        let rows = try SQLiteStatement(
+            """
+            SELECT category_set, name
+            FROM category_set_member JOIN category ON category.id = category ORDER BY category_set, position
+            """, in: file)
         var sets: [Int64: [String]] = [:]
-        while let row = try rows.next() {
-            sets[row[0], default: []].append(String(decoding: row[1] as Data, as: UTF8.self))
-        }
+        while try rows.step() { sets[rows.number(0), default: []].append(rows.text(1)) }
         return sets
-    }
-}
-
-extension AccessLogError {
-    /// What an error thrown while the file at `path` was read means.
-    init(reading path: String, _ error: any Error) {
-        let meaning = AccessLogError(path, error)
-        if meaning.reason == .unwritable {
-            self.init(path, .unreadable, "cannot be opened for reading, or its write-ahead log cannot")
-        } else {
-            self = meaning
-        }
     }
 }

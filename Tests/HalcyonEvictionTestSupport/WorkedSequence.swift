@@ -19,9 +19,13 @@ public struct WorkedSequence {
 
     /// What `policy` makes of the same accesses, in the same notation; breaches of the rules are appended.
     public func played(by policy: String, capacity: Int) throws -> String {
+        try played(by: PolicyCatalogue.classical.policy(policy), capacity: capacity)
+    }
+
+    /// What a policy makes of the same accesses, in the same notation; breaches of the rules are appended.
+    public func played(by configured: ConfiguredPolicy, capacity: Int) throws -> String {
         let a = UInt8(ascii: "a")
         let entries = letters.map { EntryID($0 - a) }
-        let configured = try PolicyCatalogue.classical.policy(policy)
         let future =
             configured.info.traits.contains(.needsFuture) ? FutureKnowledge(entries: entries, entryCount: 26) : nil
         let context = PolicyContext(capacity: capacity, usesUniformSizes: sizes.isEmpty, future: future)

@@ -3,7 +3,7 @@ import PackageDescription
 
 /// One program for each product of Halcyon, built as another package builds it: by the product alone.
 let products = [
-    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCurl",
+    "Halcyon", "HalcyonAccessLog", "HalcyonCache", "HalcyonCodecs", "HalcyonCommand", "HalcyonCurl",
     "HalcyonEviction", "HalcyonExperiments", "HalcyonImages", "HalcyonLearning",
     "HalcyonNetworking", "HalcyonPipeline", "HalcyonPrediction",
     "HalcyonPrefetch", "HalcyonSimulation", "HalcyonTrace",

@@ -4,7 +4,7 @@ import HalcyonEviction
 import HalcyonTestSupport
 import Testing
 
-@testable import replay
+@testable import HalcyonCommand
 
 @Suite("replay check", .timeLimit(.minutes(20)))
 struct CheckCommandTests {
@@ -80,6 +80,40 @@ struct CheckCommandTests {
             #expect(try await code(late, option, "/nowhere/report") == 74)
         }
         #expect(try folder.text("s.yml") == before)
+    }
+
+    @Test("A missing trace and an unknown policy are errors in each report, the others run, and the exit code is 1")
+    func errors() throws {
+        _ = try folder.file(
+            "s.yml",
+            "schema: halcyon.suite/1\nresults: results\ntraces: [none.csv, tiny.csv]\nexperiments:\n"
+                + "  - {name: all, policies: [lru, lruu], capacities: 2, limits: [{policy: lru, floor: 0.333333}]}\n")
+        let outcome = try Replay.run(
+            "check", "s.yml", "--limits-only", "--junit", "out.xml", "--markdown", "out.md", in: folder)
+        #expect((outcome.code, outcome.errors) == (1, ""))
+        let none = "none: Not run: \(folder.path)/none.csv: there is no such file"
+        #expect(
+            outcome.lines.prefix(3) == [
+                "all, lruu: Not run: s.yml:5:33: There is no policy 'lruu'; the nearest are lru, lru-k, slru.", none,
+                "1 run on 1 trace: none missed, counts not compared; 2 errors.",
+            ])
+        let junit = try folder.text("out.xml")
+        #expect(junit.contains("<testsuites name=\"s.yml\" tests=\"3\" failures=\"0\" errors=\"2\""))
+        #expect(junit.contains("<testcase classname=\"all: tiny, shared\" name=\"lru at 2\""))
+        #expect(try folder.text("out.md").contains("❌ 1 run on 1 trace: none missed, counts not compared; 2 errors."))
+    }
+
+    @Test("Two processes that accept into one folder leave the results and the reasons of both")
+    func concurrentAccepts() throws {
+        _ = try suite()
+        let processes = try ["one", "two"].map {
+            try Replay.start(["check", "s.yml", "--accept", "--reason", $0], in: folder)
+        }
+        for process in processes { #expect(process.wait() == .exited(0)) }
+        #expect(try Replay.run("check", "s.yml", in: folder).code == 0)
+        let reasons = try folder.text("results/accepted.txt")
+        #expect(["one", "two"].contains { reasons.contains(": \($0)\n") })
+        #expect(!folder.contents.contains { $0.hasSuffix(".lock") })
     }
 
     @Test("--accept stores the results with the reason, after which the check is passed")

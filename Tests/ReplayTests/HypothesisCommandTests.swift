@@ -6,7 +6,7 @@ import HalcyonTestSupport
 import HalcyonTrace
 import Testing
 
-@testable import replay
+@testable import HalcyonCommand
 
 /// `replay hypothesis` from its arguments to its file.
 @Suite(.timeLimit(.minutes(20))) struct HypothesisCommandTests {

@@ -109,6 +109,35 @@ struct SweepCommandTests {
         #expect(try Replay.run("sweep", "small.yml", "--results", "\(disk.path)/r", in: folder).code == 0)
     }
 
+    @Test(
+        "A suite that is empty, missing, a folder, or has an unknown name is one sentence, and nothing is run",
+        arguments: ["sweep", "check"])
+    func unreadableSuite(command: String) throws {
+        _ = try folder.file("empty.yml", "")
+        _ = try folder.file("comment.yml", "# nothing\n\n")
+        _ = try folder.file("typo.yml", "schema: halcyon.suite/1\ntraces: [t.csv]\nexperimnts: []\n")
+        _ = try folder.file(
+            "trace.yml",
+            "schema: halcyon.suite/1\ntraces: [{path: t.csv, colums: key=k}]\nexperiments: [{name: a, policies: lru, capacities: 1}]\n"
+        )
+        let before = folder.contents
+        let accepted = "accepted are schema, description, results, traces, experiments."
+        for (file, sentence) in [
+            ("empty.yml", "empty.yml: is empty; a YAML file of a suite is needed."),
+            ("comment.yml", "comment.yml: is empty; a YAML file of a suite is needed."),
+            ("none.yml", "none.yml: does not exist; a YAML file of a suite is needed."),
+            (".", ".: is a folder; a YAML file of a suite is needed."),
+            ("typo.yml", "typo.yml:3:1: A suite has no 'experimnts': \(accepted)"),
+            ("trace.yml", "trace.yml:2:24: A trace has no 'colums': accepted are path, name, "),
+        ] {
+            let outcome = try Replay.run(command, file, in: folder)
+            #expect((outcome.code, outcome.text) == (65, ""), "\(file)")
+            #expect(outcome.errors.hasPrefix("replay: \(sentence)"), "\(outcome.errors)")
+            #expect(outcome.errors.filter { $0 == "\n" }.count == 1)
+        }
+        #expect(folder.contents == before)
+    }
+
     @Test("Failed cells are named, the others are run, and the exit code is 1")
     func failedCellsAreNamedAndOthersRun() throws {
         _ = try folder.file(

@@ -13,6 +13,13 @@ import lab
 from lab.frames import COLUMNS, UNIT_COLUMNS
 
 
+def test_run_names_the_version_of_a_policy_of_ones_own_from_the_second_on(tmp_path: Path) -> None:
+    for version in ("1", "2"):
+        write_cell(tmp_path, make_cell(identity__policy="own", identity__parameters={"version": version}, label="own"))
+    write_cell(tmp_path, make_cell())
+    assert sorted(lab.load(tmp_path)["run"]) == ["lru", "own", "own, version 2"]
+
+
 def hand_made(folder: Path) -> None:
     """Writes three cells: lru at 1 %, s3-fifo at 10 % with sizes in bytes and a sidecar, and a permuted learner."""
     write_cell(folder, make_cell())

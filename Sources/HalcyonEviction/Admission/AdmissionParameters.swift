@@ -74,8 +74,6 @@ public struct AdmissionParameters: PolicyParameters {
             refused = "refuses objects at random, large ones more often (admit=adaptsize)"
             traits.formUnion([.usesSizes, .isRandomised])
         }
-        return PolicyInfo(
-            name: policy.name, summary: policy.summary, source: policy.source, traits: traits,
-            admissionRule: policy.admissionRule.map { "\($0), and \(refused)" } ?? refused)
+        return policy.refusing(refused, traits: traits)
     }
 }

@@ -24,7 +24,12 @@ public struct PolicyEntry: Sendable {
     public let parameters: [ParameterInfo]
     private let factory: any PolicyFactory
 
+    /// The name under which results have the version of a policy; see ``PolicyInfo/version``.
+    static let versionName = "version"
+
     /// The entry of a policy.
+    ///
+    /// No parameter may have the name `version`, under which results have ``PolicyInfo/version``.
     ///
     /// - Parameter defaults: the parameters before any is set by hand. They may hold what cannot be written as text, such
     ///   as a trained model.
@@ -32,6 +37,9 @@ public struct PolicyEntry: Sendable {
         _ policy: Policy.Type, defaults: Policy.Parameters = Policy.Parameters()
     ) {
         info = Policy.info
+        precondition(
+            !Policy.Parameters.table.contains { $0.name == Self.versionName },
+            "\(info.name): no parameter may have the name '\(Self.versionName)', which stands for PolicyInfo.version")
         parameters = Policy.Parameters.table.map { ParameterInfo($0, defaults: defaults) }
         factory = Factory<Policy>(values: defaults)
     }
@@ -84,7 +92,11 @@ public struct ConfiguredPolicy: Sendable {
 
     /// The parameters that results name: all but those that were added to the policy later and have their defaults
     /// (``Parameter/addedLater()``), and the removed ones that stored results name (``Parameter/recording(_:_:)``).
-    package var recordedParameters: [(name: String, value: String)] { factory.recordedParameters + admission.used }
+    /// The version of a policy that is not of Halcyon is one of them.
+    package var recordedParameters: [(name: String, value: String)] {
+        factory.recordedParameters + admission.used
+            + (info.version.map { [(name: PolicyEntry.versionName, value: "\($0)")] } ?? [])
+    }
 
     /// The name with what was set by hand: `s3-fifo(small=0.2)`.
     public var label: String { PolicySpec(name: info.name, settings: settings).description }

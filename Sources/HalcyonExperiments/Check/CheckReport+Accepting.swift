@@ -28,10 +28,14 @@ extension CheckReport {
     ///   - reason: why the results are right.
     ///   - date: the day, `2026-11-21`.
     /// - Returns: what changed; `nil` if the folder held exactly these results, in which case nothing is written.
-    /// - Throws: `ReplayError.usage(_:)` if the folder has a cell of a higher result version than the build's, results
+    /// - Throws: `ReplayError.data(_:)` if something could not be run. `ReplayError.usage(_:)` if the folder has a cell of a higher result version than the build's, results
     ///   moved without a higher result version, or a limit is missed. The same if the folder holds cells of other runs
     ///   that were not accepted here, or no result replaces its cells. `TraceError` if a file cannot be written.
     public func accept(into store: ResultStore, reason: String, date: String) throws -> Acceptance? {
+        if let error = errors.first {
+            throw ReplayError.data(
+                "--accept stores the results of all runs, and not all were run: \(error.name): \(error.sentence)")
+        }
         let stored = try RecordedCells(store).cells
         try verifyVersion(of: stored, in: store)
         try verifyResults(against: stored, in: store)
@@ -41,9 +45,10 @@ extension CheckReport {
         let removed = stored.count { !names.contains($0.identity) }
         guard added > 0 || removed > 0 else { return nil }
         let owned = store.isAccepted
-        if !owned, leftovers > 0 {
+        let foreign = leftovers + replaced
+        if !owned, foreign > 0 {
             throw ReplayError.usage(
-                "\(store.folder) holds \(leftovers.counted("cell")) that belong\(leftovers == 1 ? "s" : "") to no run of "
+                "\(store.folder) holds \(foreign.counted("cell")) that belong\(foreign == 1 ? "s" : "") to no run of "
                     + "\(suite), and --accept would remove them: name a folder of its own with 'results' or --results.")
         }
         if cells.isEmpty {
@@ -52,7 +57,11 @@ extension CheckReport {
                     + "\(removed.counted("cell")) in \(store.folder): remove the folder.")
         }
         let log = "\(store.folder)/\(Self.acceptedFile)"
-        let text = try reasons(in: owned ? log : nil, with: reason, date: date, stored: added)
+        // Of two processes that accept at once, both reasons are kept.
+        try store.prepare()
+        let lock = try PackLock(path: "\(log).lock")
+        defer { withExtendedLifetime(lock) {} }
+        let text = try reasons(in: store.isAccepted ? log : nil, with: reason, date: date, stored: added)
         try store.replaceCells(with: cells.map { ($0.cell, $0.provenance) })
         try ResultStore.write(Data(text.utf8), to: log)
         return Acceptance(stored: added, removed: removed)
@@ -96,8 +105,7 @@ extension CheckReport {
         let rest = unversioned.count - 1
         throw .usage(
             "\(first.name) moved: \(first.unversionedChanges.joined(separator: ", "))\(rest > 0 ? "; \(rest.counted("other run")) moved as well" : ""). "
-                + "The stored cells have the result version of this build, \(resultVersion): raise it (Halcyon.resultVersion) "
-                + "first.")
+                + advice(on: first))
     }
 
     /// Refuses to store results while a limit is missed: a limit is changed by hand only.

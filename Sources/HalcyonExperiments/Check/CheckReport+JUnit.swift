@@ -3,12 +3,14 @@ import HalcyonSimulation
 extension CheckReport {
     /// The report as JUnit XML: a suite for each experiment, trace and mode, and a case for each run.
     ///
-    /// A run without a stored result is an error, a run that moved or misses a limit a failure. If the stored cells
-    /// have another result version, a suite with one failed case comes first; so does one for cells of no run in a
-    /// folder of accepted results.
+    /// A run without a stored result or of another trace is an error, a run that moved or misses a limit a failure. What
+    /// could not be run comes first, in a suite of errors. If the stored cells have another result version, a suite with
+    /// one failed case follows; so does one for cells of no run in a folder of accepted results.
     public var junit: String {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: faults.count))>\n"
+        text +=
+            "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: faults.count, errors: errors.count))>\n"
+        text += errorSuite
         for fault in faults { text += faultSuite(fault) }
         for group in groups {
             let name = Self.escaped("\(group[0].experiment): \(group[0].place)")
@@ -54,6 +56,17 @@ extension CheckReport {
         return [version, leftover].compactMap { $0 }
     }
 
+    /// The suite of what could not be run; empty if there is nothing.
+    private var errorSuite: String {
+        if errors.isEmpty { return "" }
+        var text = "  <testsuite name=\"not run\" \(counts([], errors: errors.count))>\n"
+        for error in errors {
+            text += "    <testcase classname=\"not run\" name=\"\(Self.escaped(error.name))\" time=\"0.000\">\n"
+            text += "      <error type=\"not run\" message=\"\(Self.escaped(error.sentence))\"/>\n    </testcase>\n"
+        }
+        return text + "  </testsuite>\n"
+    }
+
     /// Returns the failed case of a fault.
     private func faultSuite(_ fault: Fault) -> String {
         var text = "  <testsuite name=\"\(fault.suite)\" \(counts([], others: 1))>\n"
@@ -69,18 +82,26 @@ extension CheckReport {
         let misses = misses(of: run)
         if misses.isEmpty { return text + "/>\n" }
         let message = Self.escaped(misses.joined(separator: " "))
-        let element = isNotStored(run) ? "error type=\"not stored\"" : "failure type=\"missed\""
+        let element =
+            if otherTrace(of: run) != nil {
+                "error type=\"other trace\""
+            } else {
+                isNotStored(run) ? "error type=\"not stored\"" : "failure type=\"missed\""
+            }
         return text + ">\n      <\(element) message=\"\(message)\"/>\n    </testcase>\n"
     }
 
     /// Returns the attributes of a suite.
     ///
-    /// - Parameter others: the number of failed cases that are not runs.
-    private func counts(_ runs: [CheckedRun], others: Int = 0) -> String {
-        let errors = runs.count(where: isNotStored)
+    /// - Parameters:
+    ///   - others: the number of failed cases that are not runs.
+    ///   - notRun: the number of cases that could not be run.
+    private func counts(_ runs: [CheckedRun], others: Int = 0, errors notRun: Int = 0) -> String {
+        let errors = runs.count { isNotStored($0) || otherTrace(of: $0) != nil }
         let missed = runs.count { !misses(of: $0).isEmpty } - errors
         let seconds = runs.reduce(0) { $0 + $1.seconds }
-        return "tests=\"\(runs.count + others)\" failures=\"\(missed + others)\" errors=\"\(errors)\" skipped=\"0\" "
+        return "tests=\"\(runs.count + others + notRun)\" failures=\"\(missed + others)\" "
+            + "errors=\"\(errors + notRun)\" skipped=\"0\" "
             + "time=\"\(seconds.decimals(3))\""
     }
 

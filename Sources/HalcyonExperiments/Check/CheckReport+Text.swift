@@ -16,22 +16,32 @@ extension CheckReport {
             }
             text += table.rendered(emphasis: emphasis) + "\n"
         }
-        for run in runs {
-            for miss in misses(of: run) { text += "\(run.name): \(miss)\n" }
-        }
+        for (name, sentence) in reasons { text += "\(name): \(sentence)\n" }
         for sentence in notes { text += sentence + "\n" }
         return text + summary + "\n" + "Checked by Halcyon \(BuildInfo.current.sentence).\n"
     }
 
-    /// The numbers of runs that were missed, moved and not stored.
+    /// The names of what could not be run, of other traces and of missed runs, each with a reason.
+    private var reasons: [(name: String, sentence: String)] {
+        errors.map { ($0.name, "Not run: \($0.sentence)") }
+            + (isAccepted ? [] : otherTraces.map { ($0.name, $0.sentence) })
+            + runs.filter { otherTrace(of: $0) == nil }.flatMap { run in misses(of: run).map { (run.name, $0) } }
+    }
+
+    /// The numbers of runs that were missed, moved and not stored, and of errors.
     public var summary: String {
         let traces = Set(runs.map(\.trace)).count
         var text = "\(runs.count.counted("run")) on \(traces.counted("trace")): "
         text += missed.isEmpty ? "none missed" : "\(missed.count) missed"
-        if folder == nil { return text + ", counts not compared." }
-        text += moved.isEmpty ? ", none moved" : ", \(moved.count) moved"
-        if !notStored.isEmpty { text += ", \(notStored.count) not stored" }
-        return text + "."
+        if folder == nil {
+            text += ", counts not compared"
+        } else {
+            text += moved.isEmpty ? ", none moved" : ", \(moved.count) moved"
+            let other = runs.count { otherTrace(of: $0) != nil }
+            if other > 0 { text += ", \(other) of another trace" }
+            if !notStored.isEmpty { text += ", \(notStored.count) not stored" }
+        }
+        return text + (errors.isEmpty ? "." : "; \(errors.count.counted("error")).")
     }
 
     /// What holds for the whole check: another result version, results that depend on the processor, leftover cells.
@@ -75,21 +85,20 @@ extension CheckReport {
     }
 
     private func verdict(of run: CheckedRun) -> String {
+        if otherTrace(of: run) != nil { return "OTHER TRACE" }
         if !misses(of: run).isEmpty { return isNotStored(run) ? "NOT STORED" : "MISSED" }
         return run.hasMoved ? "moved" : "reached"
     }
 }
 
 extension CheckReport {
-    /// The report as GitHub-flavoured Markdown: the runs that moved or were missed, the reasons, then all runs in a
-    /// collapsed section.
+    /// The report as GitHub-flavoured Markdown: the reasons of what could not be run or was missed, the runs that moved or
+    /// were missed, then all runs in a collapsed section.
     public var markdown: String {
         var text = "## Hit-rate check\n\n\(isPassed ? "✅" : "❌") \(Self.escaped(summary))\n"
         for sentence in notes { text += "\n\(Self.escaped(sentence))\n" }
-        if !missed.isEmpty { text += "\n" }
-        for run in missed {
-            for miss in misses(of: run) { text += "- \(Self.escaped("\(run.name): \(miss)"))\n" }
-        }
+        if !reasons.isEmpty { text += "\n" }
+        for (name, sentence) in reasons { text += "- \(Self.escaped("\(name): \(sentence)"))\n" }
         let shown = noteworthy
         if !shown.isEmpty { text += "\n" + table(of: shown) }
         text += "\n<details><summary>All runs</summary>\n\n" + table(of: runs) + "\n</details>\n"

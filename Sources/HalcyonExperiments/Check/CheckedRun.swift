@@ -37,6 +37,13 @@ public struct CheckedRun: Sendable, Equatable {
     public var limit: RunLimit?
     /// The object hit ratio of the limit's baseline, 0…1. Nil without a baseline.
     public var baselineHitRatio: Double?
+    /// Whether the limit's baseline could not be run, so that the loss is not known. The default is false.
+    public var lacksBaseline = false
+    /// Whether the result also depends on the keys of the trace, or on the recording of an access log. The default is
+    /// false.
+    public var readsMoreThanRequests = false
+    /// The version of a policy that is not of Halcyon; see `PolicyInfo.version`. Nil for a policy of Halcyon.
+    public var policyVersion: Int?
     /// The matrix routines that make the result depend on the processor. Nil for an exact result.
     public var systemKernels: KernelInfo?
     /// The duration of the run on one core, in seconds.
@@ -96,6 +103,9 @@ public struct CheckedRun: Sendable, Equatable {
             misses.append(
                 "The mean latency is \((meanLatency ?? 0).decimals(3)) ms, and the highest accepted is "
                     + "\((limit?.highestLatency ?? 0).decimals(3)) ms.")
+        }
+        if lacksBaseline {
+            misses.append("The loss to \(limit?.baseline ?? "") is not known: \(limit?.baseline ?? "") was not run.")
         }
         if missesHighestLoss {
             misses.append(

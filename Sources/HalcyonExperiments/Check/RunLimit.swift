@@ -60,25 +60,29 @@ struct LimitReader {
 
     func limits(_ value: YAMLValue) throws(ReplayError) -> [RunLimit] {
         var limits: [(limit: RunLimit, line: Int)] = []
-        for item in try value.list(as: "'limits'") {
-            let limit = try limit(item)
+        let items = try value.list(as: "'limits'")
+        for item in items {
+            guard let limit = try limit(item) else { continue }
             if let other = limits.first(where: { $0.limit.overlaps(limit) }) {
                 throw item.fault("a run of \(limit.policy) has a limit in line \(other.line) already.")
             }
             limits.append((limit, item.line))
         }
-        if limits.isEmpty { throw value.fault("the list is empty: give at least one limit, or leave it out.") }
+        if items.isEmpty { throw value.fault("the list is empty: give at least one limit, or leave it out.") }
         return limits.map(\.limit)
     }
 
-    private func limit(_ value: YAMLValue) throws(ReplayError) -> RunLimit {
+    /// Reads a limit; `nil` for one of a policy that cannot be used.
+    private func limit(_ value: YAMLValue) throws(ReplayError) -> RunLimit? {
         let fields = try value.fields(
             accepting: [
                 "policy", "trace", "mode", "capacity", "floor", "byte_floor", "highest_latency_ms", "baseline",
                 "highest_loss",
             ],
             of: "A limit")
-        var limit = RunLimit(policy: try row(fields.required("policy")))
+        let policy = try fields.required("policy")
+        if try unusable(policy) != nil { return nil }
+        var limit = RunLimit(policy: try row(policy))
         if let trace = fields["trace"] {
             let own = experiment.traces.isEmpty ? traces : experiment.traces
             limit.trace = try member(trace, of: own, as: "trace", text: trace.text(as: "The name of a trace"))
@@ -110,20 +114,28 @@ struct LimitReader {
         }
         if let latency = fields["highest_latency_ms"] {
             let hasLatencies =
-                !experiment.tiers.isEmpty || limit.policy == "kingfisher"
+                !experiment.unusable.isEmpty || !experiment.tiers.isEmpty || limit.policy == "kingfisher"
                 || experiment.prefetch.allSatisfy { $0 != nil }
             guard hasLatencies else {
                 throw latency.fault("a highest latency needs 'tiers' or 'prefetch': other runs have no latencies.")
             }
             limit.highestLatency = try latency.number(in: 0...1e9, as: "a latency in milliseconds")
         }
-        if let baseline = fields["baseline"] { limit.baseline = try row(baseline) }
+        if let baseline = fields["baseline"] {
+            if let name = try unusable(baseline) { limit.baseline = name } else { limit.baseline = try row(baseline) }
+        }
         if let loss = fields["highest_loss"] {
             guard limit.baseline != nil else { throw loss.fault("a highest loss needs a 'baseline' to compare with.") }
             limit.highestLoss = try loss.number(in: -1...1, as: "a ratio")
         } else if let baseline = fields["baseline"] {
             throw baseline.fault("a baseline needs 'highest_loss'.")
         }
+    }
+
+    /// Reads the name of a policy that cannot be used; `nil` for another.
+    private func unusable(_ value: YAMLValue) throws(ReplayError) -> String? {
+        let name = try value.text(as: "A policy").trimmingSpaces
+        return experiment.unusable.contains { $0.name == name } ? name : nil
     }
 
     /// Reads the name of a policy of the experiment.

@@ -6,10 +6,12 @@ import Synchronization
 /// A check that runs a suite and compares its results with the stored cells and the limits of the suite.
 ///
 /// Every cell is run, stored or not. Its counts must equal those of the stored cell with the same identity, on every
-/// machine and to the digit. Cells with `kernels=system` depend on the processor and are compared with limits only.
+/// machine and to the digit. Cells with `kernels=system` depend on the processor and are compared with limits only. A
+/// trace whose requests are not those of the stored cells is named as another trace. What cannot be run is an error of
+/// the report; everything else is run.
 ///
 /// ```swift
-/// let suite = try Suite(path: "Experiments/suites/regression.yml")
+/// let suite = try Suite(path: "Experiments/suites/regression.yml", keepsUnusable: true)
 /// let check = SuiteCheck(suite, store: ResultStore(folder: suite.resultsFolder()))
 /// let report = try await check.run(check.schedule())
 /// print(report.text())
@@ -38,11 +40,11 @@ public struct SuiteCheck: Sendable {
 
     /// Returns the cells of the suite. Reads every trace once. O(requests).
     ///
-    /// - Throws: `ReplayError.data(_:)` if a trace cannot be read, a job does not suit its trace, or there is no cell.
+    /// - Throws: `ReplayError.data(_:)` if there is neither a cell nor one that cannot be run, or the pack of the stored
+    ///   results is damaged.
     public func schedule() throws -> SuiteSchedule {
         let schedule = try suiteRun.schedule()
-        try Self.refuse(schedule.failures)
-        if schedule.cells.isEmpty {
+        if schedule.cells.isEmpty, schedule.failures.isEmpty, suite.experiments.allSatisfy(\.unusable.isEmpty) {
             throw ReplayError.data("\(suite.path): has no cell, so that nothing would be checked.")
         }
         return schedule
@@ -53,39 +55,56 @@ public struct SuiteCheck: Sendable {
 
     /// Runs all cells of a schedule and compares their results. Stores nothing.
     ///
-    /// - Throws: `ReplayError.data(_:)` if a cell cannot be run, stored cells cannot be read, or a limit holds for
-    ///   no run or does not suit its run.
+    /// - Throws: `ReplayError.data(_:)` if stored cells cannot be read, or a limit holds for no run or does not suit its
+    ///   run.
     public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
         let recorded = try store.map(RecordedCells.init)
         let measured = MeasuredCells()
         let outcome = try await suiteRun.run(schedule.cells, progress: progress) { measured.add($0, $1) }
-        try Self.refuse(outcome.failures)
+        var errors: [CheckError] = suite.experiments.flatMap { experiment in
+            experiment.unusable.map { CheckError(name: "\(experiment.name), \($0.name)", sentence: $0.sentence) }
+        }
+        for failure in schedule.failures + outcome.failures where !errors.contains(CheckError(failure)) {
+            errors.append(CheckError(failure))
+        }
         let cells = measured.all
         var runs: [CheckedRun] = []
         for experiment in suite.experiments {
             let groups = groups(of: experiment, schedule: schedule, cells: cells)
-            try verifyLimits(of: experiment, groups)
+            // Where something could not be run, a limit may be of that.
+            if errors.isEmpty { try verifyLimits(of: experiment, groups) }
             for group in groups {
-                runs.append(try checkedRun(group, in: experiment, among: groups, recorded: recorded))
+                let run = try checkedRun(
+                    group, in: experiment, among: groups, recorded: recorded, isComplete: errors.isEmpty)
+                runs.append(run)
             }
         }
         let exact = schedule.cells.filter { $0.identity.kernels == nil }.compactMap { cells[$0.hash] }
         let names = Set(exact.map { $0.cell.identity.unversioned })
         var report = CheckReport(
-            suite: suite.path, folder: store?.folder, resultVersion: Halcyon.resultVersion, runs: runs,
-            leftovers: recorded?.cells.count { !names.contains($0.identity.unversioned) } ?? 0,
-            cells: exact.sorted { $0.cell.identity.hash < $1.cell.identity.hash })
+            suite: suite.path, folder: store?.folder, resultVersion: Halcyon.resultVersion, runs: runs, errors: errors,
+            leftovers: 0, cells: exact.sorted { $0.cell.identity.hash < $1.cell.identity.hash })
+        if let recorded {
+            report.otherTraces = otherTraces(schedule, recorded)
+            let leftovers = recorded.cells.filter { !names.contains($0.identity.unversioned) }
+            report.replaced = leftovers.count { cell in report.otherTraces.contains { $0.hasBefore(cell) } }
+            report.leftovers = leftovers.count - report.replaced
+        }
         report.ownsFolder = store?.isAccepted ?? false
         return report
     }
 
-    /// Throws the first of what could not be run.
-    private static func refuse(_ failures: [SuiteSchedule.Failure]) throws(ReplayError) {
-        guard let first = failures.first else { return }
-        let rest = failures.count - 1
-        let place = first.cell.map { "\(first.trace), \($0): " } ?? ""
-        let more = rest > 0 ? " \(rest.counted("other failure")) as well; 'replay sweep --dry-run' lists them." : ""
-        throw .data(place + first.sentence + more)
+    /// Returns the traces of which other requests are stored than they have now. O(cells).
+    private func otherTraces(_ schedule: SuiteSchedule, _ recorded: RecordedCells) -> [OtherTrace] {
+        suite.traces.flatMap { trace in
+            [ReplayMode.shared, .perUser].compactMap { mode in
+                let cells = schedule.cells.filter { $0.trace == trace.name && $0.mode == mode }
+                guard let first = cells.first else { return nil }
+                let found = OtherTrace.Requests(count: first.requests, fingerprint: first.identity.fingerprint)
+                let expected = recorded.requests(of: cells, insteadOf: found, trace: trace.name)
+                return expected.map { OtherTrace(trace: trace.name, mode: mode, expected: $0, found: found) }
+            }
+        }
     }
 
     /// The cells that differ only in their seed.
@@ -142,7 +161,8 @@ public struct SuiteCheck: Sendable {
     }
 
     private func checkedRun(
-        _ group: Group, in experiment: SuiteExperiment, among groups: [Group], recorded: RecordedCells?
+        _ group: Group, in experiment: SuiteExperiment, among groups: [Group], recorded: RecordedCells?,
+        isComplete: Bool
     ) throws(ReplayError) -> CheckedRun {
         let (job, cells) = (group.job.job, group.cells.map(\.cell))
         var run = CheckedRun(
@@ -162,7 +182,10 @@ public struct SuiteCheck: Sendable {
         run.limit = experiment.limits.first { group.isCovered(by: $0) }
         if let baseline = run.limit?.baseline {
             run.baselineHitRatio = groups.first { $0.job.row == baseline && $0.isComparable(with: group) }?.hitRatio
+            run.lacksBaseline = run.baselineHitRatio == nil && !isComplete
         }
+        run.readsMoreThanRequests = group.identity.prefetch.map { $0.keys != nil || $0.recording != nil } ?? false
+        run.policyVersion = job.policies.lazy.compactMap(\.info.version).first
         try verify(run)
         return run
     }
@@ -185,7 +208,7 @@ public struct SuiteCheck: Sendable {
         if limit.highestLatency != nil, run.meanLatency == nil {
             throw .data("\(suite.path): \(run.name): the run has no latencies: leave out 'highest_latency_ms'.")
         }
-        if let baseline = limit.baseline, run.baselineHitRatio == nil {
+        if let baseline = limit.baseline, run.baselineHitRatio == nil, !run.lacksBaseline {
             throw .data("\(suite.path): \(run.name): there is no run of \(baseline) to compare with.")
         }
     }
@@ -244,6 +267,32 @@ struct RecordedCells {
 
     /// Returns the stored cell of an identity, perhaps of another result version.
     func cell(_ identity: CellIdentity) -> StoredCell? { byIdentity[identity.unversioned] }
+
+    /// Returns the requests of a trace's stored cells that equal scheduled cells in all but their requests. Nil if there
+    /// are none, or if cells of the found requests are stored, too. O(cells).
+    ///
+    /// If cells of several requests are stored, those of the most cells are returned.
+    func requests(
+        of scheduled: [SuiteSchedule.Cell], insteadOf found: OtherTrace.Requests, trace: String
+    ) -> OtherTrace.Requests? {
+        if cells.contains(where: { $0.identity.fingerprint == found.fingerprint }) { return nil }
+        let wanted = Set(scheduled.map { $0.identity.unversioned.withoutRequests })
+        var counts: [String: (cells: Int, requests: Int)] = [:]
+        for cell in cells
+        where cell.trace.name == trace && wanted.contains(cell.identity.unversioned.withoutRequests) {
+            counts[cell.identity.fingerprint, default: (0, cell.trace.requests)].cells += 1
+        }
+        // Of equally many cells, the order of the fingerprints decides.
+        let most = counts.max { ($0.value.cells, $1.key) < ($1.value.cells, $0.key) }
+        return most.map { OtherTrace.Requests(count: $0.value.requests, fingerprint: $0.key) }
+    }
+}
+
+extension OtherTrace {
+    /// Whether a cell is one of the requests that the trace had before.
+    fileprivate func hasBefore(_ cell: StoredCell) -> Bool {
+        cell.trace.name == trace && cell.identity.mode == mode && cell.identity.fingerprint == expected.fingerprint
+    }
 }
 
 extension CellIdentity {
@@ -251,6 +300,15 @@ extension CellIdentity {
     var unversioned: CellIdentity {
         var identity = self
         identity.resultVersion = 0
+        return identity
+    }
+
+    /// The identity without the hashes of its requests, keys and recording.
+    var withoutRequests: CellIdentity {
+        var identity = self
+        identity.fingerprint = ""
+        identity.prefetch?.keys = nil
+        identity.prefetch?.recording = nil
         return identity
     }
 }

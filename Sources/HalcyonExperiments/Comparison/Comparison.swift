@@ -1,3 +1,4 @@
+import HalcyonBoosting
 import HalcyonEviction
 import HalcyonSimulation
 
@@ -178,14 +179,15 @@ public struct Comparison: Sendable, Codable {
     ///   - others: the cells that B selects from, if that is another folder.
     ///   - measure: the compared hit ratio; the default is that of objects.
     ///   - confidence: the confidence level; the default is 0.95.
+    ///   - catalogue: the policies that a side may name; the default is those of the laboratory.
     /// - Throws: `ReplayError.usage(_:)` if the selections are equal, overlap or cannot be paired one to one;
     ///   `ReplayError.data(_:)` if there is no pair, or the cells of a pair count different units.
     public init(
         _ a: ComparisonSelector, _ b: ComparisonSelector, rows: [ResultRow], others: [ResultRow]? = nil,
-        measure: HitMeasure = .object, confidence: Double = 0.95
+        measure: HitMeasure = .object, confidence: Double = 0.95, catalogue: PolicyCatalogue = .named
     ) throws(ReplayError) {
         if a == b { throw .usage("A and B are both '\(a)': give two different sides.") }
-        let pairing = try ComparisonPairing(a, b, rows: rows, others: others, measure: measure)
+        let pairing = try ComparisonPairing(a, b, rows: rows, others: others, measure: measure, catalogue: catalogue)
         self.init(
             pairing.pairs,
             a: Selection(selector: "\(a)", cells: pairing.selected.a.count, unpaired: pairing.unpaired.a),

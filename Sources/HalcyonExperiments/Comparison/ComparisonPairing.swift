@@ -1,3 +1,4 @@
+import HalcyonEviction
 import HalcyonSimulation
 import HalcyonSupport
 
@@ -16,12 +17,14 @@ struct ComparisonPairing {
     ///
     /// - Throws: as `Comparison`.
     init(
-        _ a: ComparisonSelector, _ b: ComparisonSelector, rows: [ResultRow], others: [ResultRow]?, measure: HitMeasure
+        _ a: ComparisonSelector, _ b: ComparisonSelector, rows: [ResultRow], others: [ResultRow]?, measure: HitMeasure,
+        catalogue: PolicyCatalogue
     ) throws(ReplayError) {
         let parts =
             rows.count { $0.cell.identity.users != nil } + (others ?? []).count { $0.cell.identity.users != nil }
-        let left = try a.select(rows.filter { $0.cell.identity.users == nil })
-        let right = try b.select((others ?? rows).filter { $0.cell.identity.users == nil })
+        let left = try a.select(rows.filter { $0.cell.identity.users == nil }, catalogue: catalogue)
+        let right = try b.select(
+            (others ?? rows).filter { $0.cell.identity.users == nil }, catalogue: catalogue)
         if others == nil {
             let both = Set(left.map(\.hash)).intersection(right.map(\.hash))
             if !both.isEmpty, both.count == left.count, both.count == right.count {

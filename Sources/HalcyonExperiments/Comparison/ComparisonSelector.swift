@@ -63,18 +63,23 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the cells of this side.
     ///
+    /// A policy that the catalogue does not have, such as one of another program, is known by the name of its runs in
+    /// tables: the policy with the parameters set by the user.
+    ///
+    /// - Parameter catalogue: the policies that a side may name.
     /// - Throws: `ReplayError.usage(_:)` for an unknown policy, parameter or value.
-    func select(_ rows: [ResultRow]) throws(ReplayError) -> [ResultRow] {
+    func select(_ rows: [ResultRow], catalogue: PolicyCatalogue = .named) throws(ReplayError) -> [ResultRow] {
         switch self {
         case .folder: return rows
-        case .condition(let condition): return rows.filter(try condition.test(for: rows))
+        case .condition(let condition): return rows.filter(try condition.test(for: rows, catalogue: catalogue))
         case .policy(let text):
             // A pair of policies of two tiers, and Kingfisher's, have no entry in the catalogue.
             let pairs = rows.filter { $0.cell.label == text && $0.cell.identity.tiers != nil }
             let policy: ConfiguredPolicy
-            do { policy = try PolicyCatalogue.named.policy(text) } catch {
-                if pairs.isEmpty { throw .usage(error.description) }
-                return pairs
+            do { policy = try catalogue.policy(text) } catch {
+                let known = pairs.isEmpty ? rows.filter { $0.cell.label == text } : pairs
+                if known.isEmpty { throw .usage(error.description) }
+                return known
             }
             let parameters = RunResult.parameters([policy])
             return rows.filter { row in

@@ -55,13 +55,15 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the rows that meet all conditions.
     ///
+    /// - Parameter catalogue: the policies that `policy=…` may name with parameters.
     /// - Throws: `ReplayError.usage(_:)` for a field that is unknown and no parameter of any row, or a value that the
     ///   field cannot have; `ReplayError.data(_:)` if no row has the value of a condition.
-    public static func filter(_ rows: [ResultRow], by conditions: [ResultCondition]) throws(ReplayError) -> [ResultRow]
-    {
+    public static func filter(
+        _ rows: [ResultRow], by conditions: [ResultCondition], catalogue: PolicyCatalogue = .named
+    ) throws(ReplayError) -> [ResultRow] {
         var kept = rows
         for condition in conditions {
-            let test = try condition.test(for: rows)
+            let test = try condition.test(for: rows, catalogue: catalogue)
             guard rows.contains(where: test) else {
                 throw .data("No cell has \(condition): \(condition.accepted(in: rows)).")
             }
@@ -80,12 +82,14 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the test of a row.
     ///
-    /// - Parameter rows: all rows, which decide what a parameter is.
+    /// - Parameters:
+    ///   - rows: all rows, which decide what a parameter is.
+    ///   - catalogue: the policies that the condition may name.
     /// - Throws: `ReplayError.usage(_:)` for an unknown field or a value that it cannot have.
-    func test(for rows: [ResultRow]) throws(ReplayError) -> (ResultRow) -> Bool {
+    func test(for rows: [ResultRow], catalogue: PolicyCatalogue) throws(ReplayError) -> (ResultRow) -> Bool {
         let value = value
         switch field {
-        case "policy": return try policyTest()
+        case "policy": return try policyTest(catalogue)
         case "labels":
             return { $0.cell.identity.labels == value || $0.cell.identity.labelControl == value }
         case "build": return { $0.provenance?.buildId.hasPrefix(value) == true }
@@ -109,13 +113,13 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Returns the test of a policy: by its name, and by those parameters that are given.
-    private func policyTest() throws(ReplayError) -> (ResultRow) -> Bool {
+    private func policyTest(_ catalogue: PolicyCatalogue) throws(ReplayError) -> (ResultRow) -> Bool {
         guard value.contains("(") else {
-            let name = PolicyCatalogue.named.aliases[value] ?? value
+            let name = catalogue.aliases[value] ?? value
             return { $0.cell.identity.policy == name }
         }
         let policy: ConfiguredPolicy
-        do { policy = try PolicyCatalogue.named.policy(value) } catch { throw .usage(error.description) }
+        do { policy = try catalogue.policy(value) } catch { throw .usage(error.description) }
         let names = Set(policy.settings.map(\.name))
         let settings = policy.parameters.filter { names.contains($0.name) }
         return { row in

@@ -62,7 +62,9 @@ public struct ResultTable: Sendable {
         if let column { try Self.sort(&groups, by: column) }
         let shown: [(title: String, isFigure: Bool, value: (Group) -> String)] = [
             ("trace", false, { $0.first.cell.trace.name }), ("mode", false, { $0.identity.mode.words }),
-            ("policy", false, { $0.first.cell.label }), ("capacity", true, { $0.identity.capacityText }),
+            ("policy", false, { $0.first.cell.label }),
+            ("policy version", true, { $0.identity.parameters["version"] ?? "" }),
+            ("capacity", true, { $0.identity.capacityText }),
             ("models", false, { $0.identity.models?.rawValue ?? "" }),
             ("prefetch", false, { $0.identity.prefetchText }), ("labels", false, { $0.identity.labels }),
             ("users", false, { $0.identity.users ?? "" }),
@@ -78,6 +80,10 @@ public struct ResultTable: Sendable {
         ]
         let columns = shown.filter { column in
             if column.title == "version" { return Set(groups.map(column.value)).count > 1 }
+            // Policies of Halcyon have none.
+            if column.title == "policy version" {
+                return Set(groups.map(column.value)).subtracting([""]).count > 1
+            }
             guard let usual = usual[column.title] else { return true }
             return groups.contains { !usual.contains(column.value($0)) }
         }

@@ -8,11 +8,17 @@ import HalcyonSupport
 extension Suite {
     /// Reads a file.
     ///
-    /// - Parameter catalogue: the accepted policies.
+    /// - Parameters:
+    ///   - catalogue: the accepted policies.
+    ///   - keepsUnusable: whether a policy or tier that cannot be used is kept in ``SuiteExperiment/unusable`` with its reason, so
+    ///     that the other policies run; by default it is an error.
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or has invalid content.
-    public init(path: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
+    public init(
+        path: String, catalogue: PolicyCatalogue = .laboratory, keepsUnusable: Bool = false
+    ) throws(ReplayError) {
         try self.init(
-            parsing: try YAMLValue.text(ofFile: path, content: "a suite"), file: path, catalogue: catalogue)
+            parsing: try YAMLValue.text(ofFile: path, content: "a suite"), file: path, catalogue: catalogue,
+            keepsUnusable: keepsUnusable)
     }
 
     /// Reads the text of a file.
@@ -20,8 +26,11 @@ extension Suite {
     /// - Parameters:
     ///   - file: the path of the file; traces are relative to its folder.
     ///   - catalogue: the accepted policies.
+    ///   - keepsUnusable: as in ``init(path:catalogue:keepsUnusable:)``.
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
-    public init(parsing text: String, file: String, catalogue: PolicyCatalogue = .laboratory) throws(ReplayError) {
+    public init(
+        parsing text: String, file: String, catalogue: PolicyCatalogue = .laboratory, keepsUnusable: Bool = false
+    ) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file, content: "a suite")
         let schema = try root.fields(of: "A suite").required("schema")
         let found = try schema.text(as: "The schema")
@@ -30,7 +39,7 @@ extension Suite {
         }
         let fields = try root.fields(
             accepting: ["schema", "description", "results", "traces", "experiments"], of: "A suite")
-        let reader = SuiteReader(jobs: JobReader(catalogue: catalogue))
+        let reader = SuiteReader(jobs: JobReader(catalogue: catalogue), keepsUnusable: keepsUnusable)
         let description = try fields["description"].map { value throws(ReplayError) in
             try value.text(as: "A description")
         }
@@ -52,6 +61,7 @@ extension Suite {
 /// Creates experiments from YAML.
 private struct SuiteReader {
     let jobs: JobReader
+    let keepsUnusable: Bool
 
     func traces(_ list: YAMLValue) throws(ReplayError) -> [TraceReference] {
         var traces: [TraceReference] = []
@@ -86,6 +96,7 @@ private struct SuiteReader {
         var experiment = SuiteExperiment(
             name: try fields.required("name").text(as: "The name of an experiment"), rows: [])
         if let list = fields["traces"] {
+            if list.listOrOne().isEmpty { throw list.emptyList }
             for item in list.listOrOne() {
                 let name = try item.text(as: "The name of a trace")
                 guard traces.contains(name) else {
@@ -101,25 +112,45 @@ private struct SuiteReader {
         experiment.models = try list(fields["models"], or: experiment.models) { value throws(ReplayError) in
             try jobs.models(value)
         }
-        for item in fields["tiers"]?.listOrOne() ?? [] { experiment.tiers.append(try jobs.tiers(item)) }
+        for item in fields["tiers"]?.listOrOne() ?? [] {
+            try keepingUnusable(item, in: "tiers", of: &experiment) { experiment throws(ReplayError) in
+                experiment.tiers.append(try jobs.tiers(item))
+            }
+        }
         if let capacities = fields["capacities"] {
             if let tiers = fields["tiers"] {
                 throw tiers.fault("'tiers' state their capacities: leave out 'capacities' or 'tiers'.")
             }
+            if capacities.listOrOne().isEmpty {
+                throw capacities.fault("the list is empty: give at least one capacity.")
+            }
             for item in capacities.listOrOne() { experiment.capacities += try jobs.capacities(item) }
-        } else if experiment.tiers.isEmpty {
+        } else if fields["tiers"]?.listOrOne().isEmpty ?? true {
             throw value.fault("an experiment needs 'capacities' or 'tiers'.")
         }
-        for item in try fields.required("policies").listOrOne() { experiment.rows += try rows(item) }
-        if experiment.rows.isEmpty { throw value.fault("an experiment needs at least one policy.") }
-        experiment.prefetch = try list(fields["prefetch"], or: experiment.prefetch) { value throws(ReplayError) in
-            try prefetch(value)
+        for item in try fields.required("policies").listOrOne() {
+            try keepingUnusable(item, in: "policies", of: &experiment) { experiment throws(ReplayError) in
+                experiment.rows += try rows(item)
+            }
+        }
+        if experiment.rows.isEmpty, experiment.unusable.isEmpty {
+            throw value.fault("an experiment needs at least one policy.")
+        }
+        if let prefetching = fields["prefetch"] {
+            experiment.prefetch = []
+            for item in prefetching.listOrOne() {
+                try keepingUnusable(item, in: "prefetch", of: &experiment) { experiment throws(ReplayError) in
+                    experiment.prefetch.append(try prefetch(item))
+                }
+            }
+            if prefetching.listOrOne().isEmpty { throw prefetching.emptyList }
         }
         if let seeds = fields["seeds"] { experiment.seeds = try jobs.seeds(seeds) }
         if let warmup = fields["warmup"] { experiment.warmup = try jobs.warmup(warmup) }
         if let labels = fields["labels"] {
             let permutations: Int = try fields["permutations"]?.whole(atLeast: 1, as: "a number of permutations") ?? 1
             experiment.labels = []
+            if labels.listOrOne().isEmpty { throw labels.emptyList }
             for item in labels.listOrOne() {
                 let text = try item.text(as: "Labels")
                 do { experiment.labels += try LabelControl.controls(parsing: text, permutations: permutations) } catch {
@@ -128,6 +159,10 @@ private struct SuiteReader {
             }
         } else if let permutations = fields["permutations"] {
             throw permutations.fault("'permutations' needs 'labels' that are permuted.")
+        }
+        if experiment.unusable.isEmpty, experiment.jobs.isEmpty {
+            throw (fields["labels"] ?? value).fault(
+                "the experiment has no run: labels other than 'given' are for runs that look at categories.")
         }
         if let limits = fields["limits"] {
             let reader = LimitReader(jobs: jobs, experiment: experiment, traces: traces)
@@ -142,7 +177,7 @@ private struct SuiteReader {
         guard let value else { return standard }
         var values: [Value] = []
         for item in value.listOrOne() { values.append(try read(item)) }
-        if values.isEmpty { throw value.fault("the list is empty: give at least one value, or leave it out.") }
+        if values.isEmpty { throw value.emptyList }
         return values
     }
 
@@ -154,6 +189,24 @@ private struct SuiteReader {
         let fields = try value.fields(accepting: ["policy", "budget", "latency"], of: "Prefetching")
         return try jobs.prefetch(
             fields.required("policy"), budget: fields["budget"], latency: fields["latency"])
+    }
+
+    /// Reads an item of a list. One that cannot be used is kept with its reason, if that was asked for.
+    private func keepingUnusable(
+        _ item: YAMLValue, in list: String, of experiment: inout SuiteExperiment,
+        _ read: (inout SuiteExperiment) throws(ReplayError) -> Void
+    ) throws(ReplayError) {
+        do throws(ReplayError) { try read(&experiment) } catch {
+            guard keepsUnusable else { throw error }
+            let name = Self.policyName(item) ?? "'\(list)' in line \(item.line)"
+            experiment.unusable.append(UnusablePolicy(name: name, sentence: error.description))
+        }
+    }
+
+    /// Returns the policy that an item names; `nil` if it names none.
+    private static func policyName(_ item: YAMLValue) -> String? {
+        let owner = item.isMapping ? try? item.fields(of: "A policy").required("policy") : item
+        return (try? owner?.text(as: "A policy"))?.trimmingSpaces
     }
 
     /// Returns the policies of an item: one, or those of a grid of parameters.

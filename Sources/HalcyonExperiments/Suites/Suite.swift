@@ -120,6 +120,9 @@ public struct SuiteExperiment: Sendable {
     public var warmup = 0.0
     /// The limits that its runs have to keep in `replay check`. Empty by default.
     public var limits: [RunLimit] = []
+    /// The policies, tiers and prefetch policies that cannot be used, if the suite was read in spite of them. Empty by
+    /// default.
+    public var unusable: [UnusablePolicy] = []
 
     /// Creates an experiment with the default of each list.
     public init(name: String, rows: [Row]) {
@@ -178,6 +181,15 @@ public struct SuiteExperiment: Sendable {
             }
         }
     }
+}
+
+/// A policy of a suite that cannot be used: the catalogue does not have it, or it does not have a parameter. Also tiers
+/// and prefetching that cannot be used.
+public struct UnusablePolicy: Sendable, Equatable {
+    /// The policy as the suite names it, or the name of the list and the line.
+    public var name: String
+    /// Why it cannot be used, with file, line and column.
+    public var sentence: String
 }
 
 /// A job of a suite: a replay and the labels of its requests.

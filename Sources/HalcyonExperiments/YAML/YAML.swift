@@ -61,6 +61,9 @@ struct YAMLValue {
         return .data("\(file)\(place): \(message)")
     }
 
+    /// An error for a list without values that may be left out.
+    var emptyList: ReplayError { fault("the list is empty: give at least one value, or leave it out.") }
+
     /// Returns the fields of a mapping.
     ///
     /// - Parameters:

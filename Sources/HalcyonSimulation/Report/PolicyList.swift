@@ -14,6 +14,8 @@ public struct PolicyList: Sendable, Encodable {
         public let traits: [String]
         /// Which objects the policy refuses. Nil for a policy that admits every object.
         public let admissionRule: String?
+        /// The version of a policy that is not of Halcyon; see `PolicyInfo.version`. Nil for a policy of Halcyon.
+        public let version: Int?
         /// The parameters.
         public let parameters: [Setting]
     }
@@ -50,6 +52,7 @@ public struct PolicyList: Sendable, Encodable {
             Item(
                 name: entry.info.name, summary: entry.info.summary, source: entry.info.source,
                 traits: entry.info.traits.nameList, admissionRule: entry.info.admissionRule,
+                version: entry.info.version,
                 parameters: entry.parameters.map(Setting.init))
         }
     }
@@ -61,6 +64,7 @@ public struct PolicyList: Sendable, Encodable {
             text += "\(item.name): \(item.summary)\n"
             text += "    source: \(item.source)\n"
             if !item.traits.isEmpty { text += "    traits: \(item.traits.joined(separator: ", "))\n" }
+            if let version = item.version { text += "    version: \(version)\n" }
             if let rule = item.admissionRule { text += "    admission: \(rule)\n" }
             for setting in item.parameters { text += setting.text }
         }

@@ -68,7 +68,7 @@ struct FilteredQueueTests {
         let s4 = try PolicyCatalogue.classical.policy("s4-fifo(refuse=\(refusal.rawValue))")
         var evictions = 0
         for trace in MicroTrace.all {
-            for capacity in ConformanceTests.capacities {
+            for capacity in PolicyRule.capacities {
                 let three = CheckedRun(s3, trace.context(for: s3, capacity: capacity))
                 let four = CheckedRun(s4, trace.context(for: s4, capacity: capacity))
                 #expect(three.serve(trace.accesses) == four.serve(trace.accesses), "\(trace) at \(capacity)")

@@ -35,8 +35,7 @@ struct AcceptanceTests {
         await #expect(
             throws: ReplayError.usage(
                 "small, shared: lru at 40 moved: hits \(hits.grouped) (stored \((hits + 1).grouped)); 1 other run moved as well. "
-                    + "The stored cells have the result version of this build, \(Halcyon.resultVersion): raise it "
-                    + "(Halcyon.resultVersion) first.")
+                    + fixture.advice)
         ) { try await fixture.accept(suite) }
         #expect(try fixture.store.cells() == before)
         #expect(!FileManager.default.fileExists(atPath: "\(fixture.store.folder)/\(CheckReport.acceptedFile)"))
@@ -59,15 +58,14 @@ struct AcceptanceTests {
         #expect(report.runs.map(\.unversionedChanges) == [[moved]] && report.moved.count == 1)
         #expect(
             report.misses(of: report.runs[0]).contains {
-                $0.hasPrefix("It moved and the result version did not (\(Halcyon.resultVersion)): \(moved). ")
+                $0.hasPrefix("It moved within result version \(Halcyon.resultVersion): \(moved). ")
             })
         let before = fixture.files
         let refusal = await #expect(throws: ReplayError.self) { try await fixture.accept(suite) }
         #expect(
             refusal
                 == .usage(
-                    "small, 3 seeds, shared: random at 40 moved: \(moved). The stored cells have the result version of this "
-                        + "build, \(Halcyon.resultVersion): raise it (Halcyon.resultVersion) first."))
+                    "small, 3 seeds, shared: random at 40 moved: \(moved). \(fixture.advice)"))
         #expect(fixture.files == before)
     }
 

@@ -38,17 +38,26 @@ struct CheckFixture {
 
     /// A suite of experiments with these fields.
     func suite(
-        _ experiments: String..., traces: String = "small.csv", catalogue: PolicyCatalogue = .standard
+        _ experiments: String..., traces: String = "small.csv", catalogue: PolicyCatalogue = .standard,
+        keepsUnusable: Bool = false
     ) throws -> Suite {
         var text = "schema: halcyon.suite/1\nresults: results\ntraces: [\(traces)]\nexperiments:\n"
         for (number, fields) in experiments.enumerated() { text += "  - {name: e\(number), \(fields)}\n" }
-        return try Suite(path: folder.file("suite.yml", text), catalogue: catalogue)
+        return try Suite(
+            path: folder.file("suite.yml", text), catalogue: catalogue, keepsUnusable: keepsUnusable)
     }
 
     /// The report of a check.
     func check(_ suite: Suite, limitsOnly: Bool = false) async throws -> CheckReport {
         let check = SuiteCheck(suite, store: limitsOnly ? nil : store)
         return try await check.run(check.schedule())
+    }
+
+    /// The advice on a run that moved within a result version.
+    var advice: String {
+        "Builds with the same result version give the same results. If you changed Halcyon's sources, raise "
+            + "Halcyon.resultVersion; if not, the stored cells were edited or come from changed sources: remove "
+            + "\(store.folder). Then store the results with --accept --reason \"…\"."
     }
 
     /// Checks a suite and stores its results.

@@ -36,10 +36,11 @@ struct CheckReportTests {
     }
 
     private static let moved =
-        "It moved and the result version did not (1): hits 2,400 (stored 3,000), hits over time. A change that moves results "
-        + "needs a higher result version (Halcyon.resultVersion), an entry in CHANGELOG.md and --accept."
+        "It moved within result version 1: hits 2,400 (stored 3,000), hits over time. Builds with the same result version "
+        + "give the same results. If you changed Halcyon's sources, raise Halcyon.resultVersion; if not, the stored cells "
+        + "were edited or come from changed sources: remove r. Then store the results with --accept --reason \"…\"."
     private static let missing =
-        "Its result is not stored in r: it is new, or its requests, a parameter or a default changed. Record it with --accept "
+        "Its result is not stored in r: it is new, or a parameter, a default or its policy's version changed. Store it with --accept "
         + "--reason \"…\"."
 
     @Test("The table shows the runs that moved or were missed, and the sentences say why")

@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonEviction
 import HalcyonLearning
 import HalcyonSimulation
@@ -153,6 +154,47 @@ struct SuiteFileTests {
                 "policies: lru, capacities: 1, labels: wrong",
                 "5:53: 'wrong' does not name labels: write given, without, or a permutation such as permuted uniform #1."
             ),
+            (
+                "policies: lru, capacities: 1, traces: []",
+                "5:53: the list is empty: give at least one value, or leave it out."
+            ),
+            (
+                "policies: lru, capacities: 1, labels: []",
+                "5:53: the list is empty: give at least one value, or leave it out."
+            ),
+            (
+                "policies: learned, capacities: 1, prefetch: []",
+                "5:59: the list is empty: give at least one value, or leave it out."
+            ),
+            ("policies: lru, capacities: []", "5:42: the list is empty: give at least one capacity."),
+            ("policies: lru, tiers: []", "5:5: an experiment needs 'capacities' or 'tiers'."),
+            (
+                "policies: [lru, fifo], capacities: 1, labels: without",
+                "5:61: the experiment has no run: labels other than 'given' are for runs that look at categories."
+            ),
+            (
+                "policies: lru, capacity: 1",
+                "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, models, "
+                    + "prefetch, seeds, labels, permutations, warmup, limits."
+            ),
+            (
+                "policies: {policy: s3-fifo, gird: {small: 1}}, capacities: 1",
+                "5:43: A policy with a grid has no 'gird': accepted are policy, grid."
+            ),
+            (
+                "policies: lru, tiers: {memory: 1, disc: 2}",
+                "5:49: Two tiers has no 'disc': accepted are memory, disk, memory_policy, disk_policy, memory_lifetime, "
+                    + "disk_lifetime, latency, decoded_size_ratio."
+            ),
+            (
+                "policies: lru, capacities: 1, prefetch: {policy: popular, budgets: 1}",
+                "5:73: Prefetching has no 'budgets': accepted are policy, budget, latency."
+            ),
+            (
+                "policies: lru, capacities: 1, limits: [{policy: lru, flor: 0}]",
+                "5:68: A limit has no 'flor': accepted are policy, trace, mode, capacity, floor, byte_floor, "
+                    + "highest_latency_ms, baseline, highest_loss."
+            ),
             ("policies: lru, capacities: 1, permutations: 3", "5:59: 'permutations' needs 'labels' that are permuted."),
             (
                 "policies: lru, capacities: 1, models: every",
@@ -166,6 +208,18 @@ struct SuiteFileTests {
     func invalidExperimentIsOneSentenceWithLineAndColumn(fields: String, sentence: String) {
         let text = "schema: halcyon.suite/1\ntraces:\n  - a.csv\nexperiments:\n  - {name: x, \(fields)}\n"
         #expect(throws: ReplayError.data("s.yml:\(sentence)")) { try Suite(parsing: text, file: "s.yml") }
+    }
+
+    @Test("The suites that the README shows can be read, with every field that it names")
+    func readmeSuites() throws {
+        let page = packageFolder.appending(path: "Experiments/suites/README.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let suites = try text.components(separatedBy: "```yaml\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }.filter { $0.hasPrefix("schema: \(Suite.schema)\n") }
+            .map { try Suite(parsing: $0, file: page.path) }
+        #expect(suites.count == 2)
+        #expect(suites.map { $0.experiments.flatMap(\.jobs).isEmpty } == [false, false])
+        #expect(suites.last?.experiments.first?.limits.count == 2)
     }
 
     @Test("Labels are parsed from their description")

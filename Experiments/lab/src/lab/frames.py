@@ -269,7 +269,9 @@ def _run(label: str, identity: Mapping[str, Any]) -> str:
     for name in ("models", "kernels"):
         if name in identity:
             label += f", {name} {identity[name]}"
-    return label
+    # Of a policy that is not of Halcyon.
+    version = identity.get("parameters", {}).get("version", "1")
+    return label if version == "1" else f"{label}, version {version}"
 
 
 def _ratio(part: int, whole: int) -> float | None:
