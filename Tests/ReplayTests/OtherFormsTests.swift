@@ -1,7 +1,7 @@
 import HalcyonTestSupport
 import Testing
 
-@testable import replay
+@testable import HalcyonCommand
 
 @Suite("Traces of other forms", .timeLimit(.minutes(20)))
 struct OtherFormsTests {
