@@ -18,7 +18,7 @@ struct JobRun {
     private(set) var otherSeconds = 0.0
     private let clock = ContinuousClock()
 
-    /// - Parameter model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
+    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/models`` specifies.
     init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
         self.resolved = resolved
         let job = resolved.job
@@ -26,9 +26,7 @@ struct JobRun {
         caches = CacheSet(
             resolved, facts: facts, timer: timer, model: model, prefetch: job.options.prefetch)
         if job.options.prefetch != nil, job.comparesWithoutPrefetching {
-            let context = facts.unit.context(capacity: resolved.capacity, seed: job.options.seed)
-            let own = model.flatMap { _ in job.mainPolicy.makeModel(context) }
-            baseline = CacheSet(resolved, facts: facts, timer: nil, model: own, prefetch: nil)
+            baseline = CacheSet(resolved, facts: facts, timer: nil, model: nil, prefetch: nil)
         } else {
             baseline = nil
         }
@@ -97,7 +95,7 @@ package struct ReplayOutcome {
 extension ResolvedJob {
     /// Runs the job over a loaded trace on the current thread.
     ///
-    /// - Parameter model: the model that the caches share; `nil` for the models that ``ReplayJob/models`` specifies.
+    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/models`` specifies.
     package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome
     {
         let facts = SourceFacts(input, job: job)
