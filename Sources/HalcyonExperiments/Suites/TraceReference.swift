@@ -24,6 +24,8 @@ public struct TraceReference: Sendable, Hashable {
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
     public var shuffle: UInt64?
+    /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted. Nil by default.
+    public var warmupTrace: String?
 
     /// Creates a reference to a whole file.
     public init(path: String, name: String? = nil) {
@@ -42,12 +44,16 @@ public struct TraceReference: Sendable, Hashable {
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
     public func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+        try Self.resolved(self.path, inFileAt: path)
+    }
+
+    private static func resolved(_ name: String, inFileAt path: String) throws(ReplayError) -> String {
         var expanded = ""
-        var rest = self.path[...]
+        var rest = name[...]
         while let start = rest.firstRange(of: "${"), let end = rest[start.upperBound...].firstIndex(of: "}") {
             let variable = String(rest[start.upperBound..<end])
             guard let value = ProcessInfo.processInfo.environment[variable], !value.isEmpty else {
-                throw .data("\(self.path): the environment variable \(variable) is not set.")
+                throw .data("\(name): the environment variable \(variable) is not set.")
             }
             expanded += rest[..<start.lowerBound] + value
             rest = rest[rest.index(after: end)...]
@@ -64,6 +70,17 @@ public struct TraceReference: Sendable, Hashable {
     ///   - jobs: the jobs that will replay it: they decide whether keys and the recording of an access log are read.
     /// - Throws: `TraceError`, or `ReplayError.data(_:)` if an environment variable of the path is not set.
     func load(inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace {
+        try load(self.path, inFileAt: path, for: jobs)
+    }
+
+    /// Reads the file of the warm-up trace; `nil` if there is none. O(requests).
+    ///
+    /// - Throws: as ``load(inFileAt:for:)``.
+    func loadWarmup(inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace? {
+        try warmupTrace.map { try load($0, inFileAt: path, for: jobs) }
+    }
+
+    private func load(_ name: String, inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace {
         var options = TraceLoadOptions()
         let prefetching = jobs.compactMap(\.options.prefetch)
         if prefetching.contains(where: { $0.traits.contains(.usesKeys) }) { options.names.insert(.keys) }
@@ -73,28 +90,35 @@ public struct TraceReference: Sendable, Hashable {
         options.preset = preset
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
-                throw ReplayError.data("\(self.path): \(error.description)")
+                throw ReplayError.data("\(name): \(error.description)")
             }
         }
-        return try Trace.load(resolvedPath(inFileAt: path), options)
+        // Two files have one numbering by their names.
+        if warmupTrace != nil { options.names = .all }
+        return try Trace.load(Self.resolved(name, inFileAt: path), options)
     }
 
     /// Returns the requests that caches of a kind are to serve. O(requests).
     ///
+    /// - Parameter warmup: the warm-up trace; `nil` if there is none.
     /// - Throws: `ReplayError.data(_:)` if there is none, or per-user caches lack users.
-    func selection(of whole: Trace, mode: ReplayMode) throws(ReplayError) -> Trace {
+    func selection(of whole: Trace, warmup: Trace? = nil, mode: ReplayMode) throws(ReplayError) -> Trace {
         let isPerUser = mode == .perUser
         if isPerUser, !whole.hasUsers { throw .data("\(path) has no users, which per-user caches need.") }
         if whole.count == 0 { throw .data("\(path) has no request to replay.") }
         let trace = whole.selection(skip: skip, limit: limit, withUserOnly: isPerUser).trace
         if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
-        return shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        let ordered = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        guard let warmup else { return ordered }
+        do {
+            return try ordered.warmed(by: isPerUser ? warmup.selection(withUserOnly: true).trace : warmup)
+        } catch { throw .data("\(path): \(error.message)") }
     }
 }
 
 extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
-    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort", "shuffle"]
+    static let readingFields = ["sizes", "columns", "preset", "limit", "skip", "sort", "shuffle", "warmup_trace"]
 
     /// Reads the fields that say how to read a file and which requests to replay.
     ///
@@ -118,6 +142,9 @@ extension TraceReference {
                 throw value.fault("'\(name.shortened)' is not a preset: write one of \(accepted).")
             }
             preset = known
+        }
+        warmupTrace = try fields["warmup_trace"].map { value throws(ReplayError) in
+            try value.text(as: "The path of a warm-up trace")
         }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")

@@ -100,7 +100,7 @@ struct SuiteFileTests {
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
-                "s.yml:2:24: A trace has no 'limits': accepted are path, name, sizes, columns, preset, limit, skip, sort, shuffle."
+                "s.yml:2:24: A trace has no 'limits': accepted are path, name, sizes, columns, preset, limit, skip, sort, shuffle, warmup_trace."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",
