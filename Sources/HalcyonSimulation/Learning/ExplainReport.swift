@@ -51,7 +51,8 @@ public struct ExplainReport: Sendable, Codable {
         text += "\(explanation.positiveShare.percent) requested again; "
         text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n"
         text += "Each sample is predicted by the network as it was when the sample's label became known. The final "
-        text += "network, which has learned from these and later samples: loss \(explanation.lookAhead.loss.decimals(4)), "
+        text +=
+            "network, which has learned from these and later samples: loss \(explanation.lookAhead.loss.decimals(4)), "
         text += "area \(explanation.lookAhead.area.decimals(4)) (looks ahead)\n\n"
         text += groupTable() + "\n" + calibrationTable()
         if let victim = explanation.victim { text += "\n" + victimText(victim) }

@@ -99,7 +99,7 @@ public struct LearnerReplay: Sendable {
             requests: outcome.result.requests)
     }
 
-    /// Replays the trace and explains the model's predictions: a tenth of the labelled samples is kept, each with the
+    /// Replays the trace and explains the model's predictions. A tenth of the labelled samples is kept, each with the
     /// network of its time, which had not yet learned from the sample.
     ///
     /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
