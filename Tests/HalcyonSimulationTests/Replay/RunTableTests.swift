@@ -42,11 +42,11 @@ struct RunTableTests {
     func gapOfARefusingPolicyUsesBeladyWithBypass() async throws {
         // A B A B A with room for one: Belady must admit and has 0 hits; with bypassing it has 2.
         let trace = TinyTraces.unit([0, 1, 0, 1, 0])
-        let small = try await runs(trace, ["lru", "belady", "belady(bypass=on)", "w-tinylfu"], "1")
+        let small = try await runs(trace, ["lru", "belady", "belady(bypass=on)", "lru(admit=bloom)"], "1")
         #expect(small.map(\.hits).prefix(3) == [0, 0, 2])
         let summary = TraceSummary(trace, path: "t")
         let text = ReplayReport(trace: summary, runs: small).table()
-        #expect(text.contains("of w-tinylfu, which refused objects, to belady(bypass=on)."))
+        #expect(text.contains("of lru(admit=bloom), which refused objects, to belady(bypass=on)."))
         #expect(try column("gap closed", text)["belady(bypass=on)"] == "100.00 %")
         // LRU admits every object, and Belady leaves no gap to it here.
         #expect(try column("gap closed", text)["lru"] == "-")
@@ -63,22 +63,22 @@ struct RunTableTests {
         let trace = TinyTraces.scrambled(count: 5_000, objects: 400)
         let summary = TraceSummary(trace, path: "t")
         let all = try await runs(
-            trace, ["belady-size", "belady(bypass=on)", "belady", "lru", "w-tinylfu", "fifo"], "5%")
-        let few = try await runs(trace, ["w-tinylfu", "lru", "fifo", "belady(bypass=on)", "belady"], "5%")
+            trace, ["belady-size", "belady(bypass=on)", "belady", "lru", "lru(admit=bloom)", "fifo"], "5%")
+        let few = try await runs(trace, ["lru(admit=bloom)", "lru", "fifo", "belady(bypass=on)", "belady"], "5%")
         let (first, second) = (
             try column("gap closed", ReplayReport(trace: summary, runs: all).table()),
             try column("gap closed", ReplayReport(trace: summary, runs: few).table())
         )
-        #expect(first["w-tinylfu"] == second["w-tinylfu"] && first["fifo"] == second["fifo"])
+        #expect(first["lru(admit=bloom)"] == second["lru(admit=bloom)"] && first["fifo"] == second["fifo"])
         // The exact share, from the counts.
         let hits = Dictionary(uniqueKeysWithValues: few.map { ($0.label, Double($0.hits)) })
         let (lru, top) = (try #require(hits["lru"]), try #require(hits["belady(bypass=on)"]))
-        let share = try (#require(hits["w-tinylfu"]) - lru) / (top - lru)
-        #expect(second["w-tinylfu"] == share.percent)
+        let share = try (#require(hits["lru(admit=bloom)"]) - lru) / (top - lru)
+        #expect(second["lru(admit=bloom)"] == share.percent)
         // Without its reference, a policy has no figure instead of another one.
-        let missing = try await runs(trace, ["w-tinylfu", "lru", "fifo", "belady"], "5%")
+        let missing = try await runs(trace, ["lru(admit=bloom)", "lru", "fifo", "belady"], "5%")
         let third = try column("gap closed", ReplayReport(trace: summary, runs: missing).table())
-        #expect(third["w-tinylfu"] == "-" && third["fifo"] == second["fifo"])
+        #expect(third["lru(admit=bloom)"] == "-" && third["fifo"] == second["fifo"])
     }
 
     /// S3-FIFO may refuse an object as large as its small queue. With unit sizes and 76 places in that queue it never does.
