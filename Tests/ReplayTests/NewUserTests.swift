@@ -139,7 +139,9 @@ struct NewUserTests {
             "--limit many cannot be read: give a whole number, such as 1000. See 'replay run --help'."),
         Mistake(
             "t.csv --warmup half",
-            "--warmup half cannot be read: give a share, such as 0.5 or 50%. See 'replay run --help'."),
+            """
+            'half' is no warm-up: give a share (25% or 0.25), a number of requests (60000 or 60k) or a time (5d, 12h, 30min, 90s).
+            """),
         Mistake(
             "curve t.csv --sample some",
             "--sample some cannot be read: give a share, such as 0.5 or 50%. See 'replay curve --help'."),

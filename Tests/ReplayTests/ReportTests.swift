@@ -82,8 +82,8 @@ struct ReportTests {
         for column in csv.lines[0].split(separator: ",") { #expect(text.contains("`\(column)`"), "\(column)") }
     }
 
-    @Test("CSV has a header and a row per run, JSON lines an object per run")
-    func csvAndJSONLinesHaveARowPerRun() throws {
+    @Test("CSV has a header and a row per run, JSON lines a flat object per row with the same names and values")
+    func csvAndJSONLinesHaveTheSameRows() throws {
         let arguments = ["t.csv", "--only", "-p", "lru,s3-fifo(small=0.2,ghost=0.5)", "-c", "1KB,3KB"]
         let csv = try Replay.run(arguments + ["--format", "csv"], in: folder).lines
         #expect(csv.count == 5)
@@ -91,10 +91,43 @@ struct ReportTests {
         #expect(csv[3].contains(",s3-fifo,\"s3-fifo(small=0.2,ghost=0.5)\",1000,1KB,bytes,1,1500,"))
         let lines = try Replay.run(arguments + ["--format", "jsonl"], in: folder).lines
         #expect(lines.count == 4)
-        for line in lines {
-            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-            #expect(Set(object.keys) == ["schema", "halcyon_version", "result_version", "build_id", "trace", "run"])
+        let detailed = arguments + ["--by", "category", "--by", "user", "--prefetch", "planner", "--timings"]
+        for arguments in [arguments, detailed] {
+            let rows = try Replay.run(arguments + ["--format", "csv"], in: folder).lines.map(Self.fields)
+            let lines = try Replay.run(arguments + ["--format", "jsonl"], in: folder).lines
+            #expect(lines.count == rows.count - 1)
+            for (line, row) in zip(lines, rows.dropFirst()) {
+                let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                #expect(Set(object.keys) == Set(rows[0]) && row.count == rows[0].count)
+                for (name, field) in zip(rows[0], row) where !Self.isMeasured(name) {
+                    switch object[name] {
+                    case let text as String: #expect(text == field && Double(field) == nil, "\(name)")
+                    // The digits are those of the CSV; Foundation's parser rounds some of them differently.
+                    case is NSNumber:
+                        #expect(line.contains("\"\(name)\":\(field)\(name == rows[0].last ? "}" : ",")"), "\(name)")
+                    default: #expect(object[name] is NSNull && field.isEmpty, "\(name)")
+                    }
+                }
+            }
         }
+    }
+
+    /// Whether a column depends on the machine.
+    private static func isMeasured(_ name: String) -> Bool {
+        ["seconds", "requests_per_second", "planning_us"].contains(name) || name.hasSuffix("_ns")
+    }
+
+    /// The fields of a row of CSV whose quotes are those of commas.
+    private static func fields(_ row: String) -> [String] {
+        var (fields, isQuoted) = ([""], false)
+        for character in row {
+            switch character {
+            case "\"": isQuoted.toggle()
+            case "," where !isQuoted: fields.append("")
+            default: fields[fields.count - 1].append(character)
+            }
+        }
+        return fields
     }
 
     @Test(

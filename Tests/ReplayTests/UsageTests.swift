@@ -27,10 +27,24 @@ struct UsageTests {
             'lru(' is not a policy: write a name, or name(parameter=value,parameter=value).
             """),
         Mistake(
-            "t.csv -c 1e9",
+            "t.csv -c 1X",
             """
-            '1e9' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).
+            '1X' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).
             """),
+        Mistake(
+            "t.csv -c 1,000",
+            """
+            '1,000' would be the capacities 1 and 000, because a comma separates capacities: write a number without separators \
+            (1000), or with a power of 1000 (64k).
+            """),
+        Mistake(
+            "t.csv -c 1_000",
+            """
+            '1_000' is not a capacity: write a number without separators (1000), or with a power of 1000 (64k).
+            """),
+        Mistake(
+            "t.csv -c 1.0005k",
+            "The capacity 1.0005k is not a whole number of objects or bytes: write a whole number (1000)."),
         Mistake("t.csv -c 0%", "'0%' is not a share: write a percentage above 0% and at most 100%."),
         Mistake("t.csv -c=-5", "A capacity cannot be negative, and '-5' is."),
         Mistake(
@@ -49,10 +63,27 @@ struct UsageTests {
             The capacity 1MB is in bytes, but in this trace every object counts 1: write a share (1%) or a number of \
             objects.
             """),
-        Mistake("t.csv --warmup 1", "--warmup 1 is not a share: give a number from 0 to less than 1."),
+        Mistake(
+            "t.csv --warmup 1.0",
+            """
+            '1.0' is no warm-up: a number with a point is a share below 1, and a number of requests is written without one.
+            """),
+        Mistake("t.csv --warmup 100%", "A warm-up of 100% leaves nothing to count: give less than 100%."),
+        Mistake("t.csv --warmup=-0.1", "A warm-up cannot be negative, and '-0.1' is."),
+        Mistake("t.csv --warmup=-5", "A warm-up cannot be negative, and '-5' is."),
+        Mistake(
+            "t.csv --warmup 5m",
+            """
+            '5m' is no warm-up: give a share (25% or 0.25), a number of requests (60000 or 60k) or a time (5d, 12h, 30min, 90s).
+            """),
         Mistake(
             "t.csv --warmup nan",
-            "--warmup nan cannot be read: give a share, such as 0.5 or 50%. See 'replay run --help'."),
+            """
+            'nan' is no warm-up: give a share (25% or 0.25), a number of requests (60000 or 60k) or a time (5d, 12h, 30min, 90s).
+            """),
+        Mistake(
+            "t.csv --only -p lru -c 1KB --stream --warmup-trace t.csv",
+            "--warmup-trace needs both traces in memory: leave out --stream or --warmup-trace."),
         Mistake("t.csv --windows 0", "--windows 0 is out of range: give 1 to 100000."),
         Mistake("t.csv --threads 0", "--threads 0 is too small: give at least 1."),
         Mistake("t.csv --limit 0", "--limit 0 leaves nothing: give at least 1."),
@@ -159,7 +190,10 @@ struct UsageTests {
             """),
         Mistake(
             "t.csv --only -p lru -c 1KB --stream --warmup 0.1",
-            "The warm-up is a share of the requests, whose number is not known in a stream."),
+            """
+            The warm-up is a share of the requests, whose number is not known in a stream: give a number of requests (60000) or \
+            a time (5d).
+            """),
         Mistake(
             "t.csv --sizes big",
             """

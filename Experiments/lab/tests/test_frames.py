@@ -10,7 +10,7 @@ import pytest
 from conftest import make_cell, write_cell
 
 import lab
-from lab.frames import COLUMNS, UNIT_COLUMNS
+from lab.frames import COLUMNS, UNIT_COLUMNS, warmup_name
 
 
 def test_run_names_the_version_of_a_policy_of_ones_own_from_the_second_on(tmp_path: Path) -> None:
@@ -170,3 +170,15 @@ def test_the_resolution_of_times_is_a_column(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell())
     write_cell(tmp_path, make_cell(identity__policy="fifo", label="fifo", trace__time_resolution_us=60_000_000))
     assert lab.load(tmp_path)["time_resolution_us"].tolist() == [60_000_000, pd.NA]
+
+
+def test_each_kind_of_warm_up_has_a_number_and_a_name_of_its_own(tmp_path: Path) -> None:
+    names = {
+        "0": (0, "no warm-up"), "0.25": (0.25, "warm-up 25 %"), "60000": (60_000, "warm-up 60,000 requests"),
+        "432000s": (-432_000, "warm-up 432,000 s"), "1500ms": (-1.5, "warm-up 1.5 s"),
+    }  # fmt: skip
+    for text in names:
+        write_cell(tmp_path, make_cell(identity__warmup=text))
+    numbers = sorted(lab.load(tmp_path)["warmup"])
+    assert numbers == sorted(number for number, _ in names.values())
+    assert [warmup_name(number) for number in numbers] == [name for _, name in sorted(names.values())]

@@ -13,8 +13,8 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain",
         abstract: "Measure the importance of each group of features to 'learned', and explain one eviction.",
         discussion: """
-            A tenth of the labelled samples is held out from training. Each is predicted by the network as it was when the
-            sample's label became known. The importance of a group is the increase in loss when its features are permuted
+            The run is that of 'replay -p learned', hit for hit. A tenth of the labelled samples is kept, each with the
+            network as it was when the sample's label became known, before it learned from the sample. The importance of a group is the increase in loss when its features are permuted
             among the samples of one block of time. Intervals are by bootstrap over such blocks.
             """)
 

@@ -154,10 +154,11 @@ struct RequestedRuns {
     /// Returns the options of each prefetch policy; without prefetching, of the one plain run.
     private static func options(_ command: RunCommand) throws -> [ReplayOptions] {
         let model = try command.latency.map { try LatencyModel(parsing: $0) }
+        let warmup = try Warmup(parsing: command.warmup)
         let requested: [PrefetchOptions?] = try command.prefetching.options(latency: model)
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
-                warmup: command.warmup.value, seed: command.seed ?? 1, windows: command.windows ?? 10,
+                warmup: warmup, seed: command.seed ?? 1, windows: command.windows ?? 10,
                 byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
                 timings: command.timings, prefetch: prefetch)
         }

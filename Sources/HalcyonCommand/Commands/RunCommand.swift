@@ -40,8 +40,9 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Capacities: a share of all distinct bytes or objects (1%), a size (64MB), or a number: of bytes if the trace "
-                + "has sizes, otherwise of objects; or a range of ten (0.1%..20%:10). (default: 1%,10%)",
+            "Capacities: a share of all distinct bytes or objects (1%), a size (64MB is 64,000,000 bytes, 64MiB 64 × 1,048,576), "
+                + "or a number (1000, 64k, 1e6; k, M, G and T are powers of 1000): of bytes if the trace has sizes, otherwise of "
+                + "objects; or a range of ten (0.1%..20%:10). (default: 1%,10%)",
             valueName: "capacity,…"))
     var capacity: String?
 
@@ -119,8 +120,19 @@ struct RunCommand: AsyncParsableCommand {
             valueName: "seed"))
     var shuffle: UInt64?
 
-    @Option(help: "The share of the requests, such as 0.25 or 25%, that warms up the cache and is not counted.")
-    var warmup: Share = 0.0
+    @Option(
+        help: ArgumentHelp(
+            "The first requests, which warm up the caches and are not counted: a share (25%, or 0.25: a number with a point), a "
+                + "number of requests (60000, 60k), or a time from the first request (5d, 12h, 30min). (default: 0)",
+            valueName: "share|requests|time"))
+    var warmup: String = "0"
+
+    @Option(
+        help: ArgumentHelp(
+            "Replay this trace first, read with the same options, and do not count it. Equal keys are one object, and shares of "
+                + "--capacity are of the objects of both. --skip, --limit and --warmup apply to the counted trace.",
+            valueName: "file"))
+    var warmupTrace: String?
 
     @Option(help: "The seed of all random choices; without --seeds, the only one. (default: 1)")
     var seed: UInt64?
@@ -190,6 +202,7 @@ struct RunCommand: AsyncParsableCommand {
         }
         try CommandFiles(
             reads: traces.flatMap(reading.files) + [
+                ("warm-up trace", warmupTrace.map(ReadingArguments.path)),
                 ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
             ],
             writes: [("--output", output.output)]
@@ -205,6 +218,8 @@ struct RunCommand: AsyncParsableCommand {
         if by.contains(.category) { names.insert(.categories) }
         if by.contains(.user) { names.insert(.users) }
         if try prefetching.options().contains(where: { $0?.traits.contains(.usesKeys) == true }) { names.insert(.keys) }
+        // Two files have one numbering by their names.
+        if warmupTrace != nil { names = .all }
         var options = try reading.options(of: trace, names: names)
         options.recording = prefetching.isOn
         options.lifetimes = useTtl
@@ -223,6 +238,7 @@ struct RunCommand: AsyncParsableCommand {
             requests = requests.shufflingSimultaneous(seed: shuffle)
             notes.append("Requests of one user at one time are in a random order (--shuffle \(shuffle)).")
         }
+        if let warmupTrace { requests = try warmed(requests, by: warmupTrace, &notes) }
         if by.contains(.category), !requests.hasCategories {
             throw ReplayError.data("\(path) has no categories for a table by category.")
         }
@@ -235,6 +251,23 @@ struct RunCommand: AsyncParsableCommand {
         return await showingProgress(progress) {
             await sweep.report(on: summary, workers: threads ?? (timings ? 1 : nil), progress: progress)
         }
+    }
+
+    /// Returns the requests after those of the warm-up trace.
+    private func warmed(_ trace: Trace, by name: String, _ notes: inout [String]) throws -> Trace {
+        let path = ReadingArguments.path(of: name)
+        var options = try loadOptions(of: name)
+        options.continuations = []
+        var first = try Trace.load(path, options)
+        if per == .user { first = first.selection(withUserOnly: true).trace }
+        guard first.count > 0 else { throw ReplayError.data("\(path) has no request to warm up the caches with.") }
+        let joined: Trace
+        do { joined = try trace.warmed(by: first) } catch { throw ReplayError.data("\(path): \(error.message).") }
+        notes.append("\(first.count.counted("request")) of \(name) come first, to warm up the caches.")
+        if joined.times[0] != first.times[0] {
+            notes.append("\(name) ends after the trace begins: its times are moved back to end there.")
+        }
+        return joined
     }
 
     /// Returns the part of a trace that per-user caches replay, and the notes for a report.
@@ -255,6 +288,10 @@ struct RunCommand: AsyncParsableCommand {
         if shuffle != nil {
             throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
         }
+        if warmupTrace != nil {
+            throw ReplayError.usage(
+                "--warmup-trace needs both traces in memory: leave out --stream or --warmup-trace.")
+        }
         if windows != nil {
             throw ReplayError.usage(
                 "--windows divides the requests into equal parts, but their number is not known in a stream: leave it out."
@@ -270,9 +307,6 @@ struct RunCommand: AsyncParsableCommand {
     private func validateNumbers() throws {
         if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
         if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
-        if !(0..<1).contains(warmup.value) {
-            throw ReplayError.usage("--warmup \(warmup) is not a share: give a number from 0 to less than 1.")
-        }
         if let seeds, !(1...1_000).contains(seeds) {
             throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")
         }

@@ -13,7 +13,7 @@ struct LearnerArguments: ParsableArguments {
     @Option(name: [.short, .long], help: "The policy, with parameters if any: 'learned(hidden=16,category=off)'.")
     var policy: String = "learned"
 
-    @Option(name: [.short, .long], help: "The capacity: 5%, 64MB, or a bare number of bytes or objects.")
+    @Option(name: [.short, .long], help: "The capacity: 5%, 64MB, or a number of bytes or objects (1000, 64k).")
     var capacity: String = "5%"
 
     @Option(help: "Give each 'user' a separate cache of the stated capacity. All share one model.")

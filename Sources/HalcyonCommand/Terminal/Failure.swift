@@ -4,6 +4,7 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// The exit codes of the command other than 0.
@@ -14,7 +15,7 @@ enum Exit {
     static let usage = ExitCode(64)
     /// The data is not as required.
     static let data = ExitCode(65)
-    /// The output could not be written.
+    /// The output could not be written, or the system refused a file.
     static let output = ExitCode(74)
 }
 
@@ -37,6 +38,8 @@ func reportingFailure<Result>(_ body: () async throws -> Result) async throws ->
         throw failure(error.description, error.isOfOutput ? Exit.output : Exit.data)
     } catch let error as GenerationError {
         throw failure(error.description, Exit.usage)
+    } catch let error where error is CocoaError || error is POSIXError {
+        throw failure("A file cannot be read or written: \(SystemReason.text(of: error)).", Exit.output)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 extension ResultStore {
@@ -71,9 +72,12 @@ extension CheckReport {
     ///
     /// - Parameter path: the file so far; `nil` if there is none.
     private func reasons(in path: String?, with reason: String, date: String, stored: Int) throws -> String {
-        let before =
-            try path.map { String(decoding: try Data(contentsOf: URL(fileURLWithPath: $0)), as: UTF8.self) }
-            ?? "When 'replay check --accept' stored cells in this folder, and why:\n"
+        var before = "When 'replay check --accept' stored cells in this folder, and why:\n"
+        if let path {
+            do { before = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self) } catch {
+                throw ReplayError.data("\(path): cannot be read: \(SystemReason.text(of: error)).")
+            }
+        }
         let words = reason.split(whereSeparator: { $0.isWhitespace || $0.isNewline }).joined(separator: " ")
         let line =
             "\(date), result version \(resultVersion), Halcyon \(Halcyon.version), "

@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// Copies the cells of several folders of results into one, and adds up the parts of per-user caches.
@@ -160,7 +161,8 @@ public struct ResultMerge: Sendable {
         let path = target.path(ofProvenance: hash)
         guard FileManager.default.fileExists(atPath: path) else { return }
         do { try FileManager.default.removeItem(atPath: path) } catch {
-            throw TraceError(file: path, message: "cannot be removed", isOfOutput: true)
+            throw TraceError(
+                file: path, message: "cannot be removed: \(SystemReason.text(of: error))", isOfOutput: true)
         }
     }
 

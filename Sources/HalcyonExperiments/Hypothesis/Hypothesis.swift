@@ -36,7 +36,7 @@ public struct Hypothesis: Sendable {
         var runners: [FieldRunner] = []
         for field in fields {
             try learner.prefetch?.withCategories.verify(unit: field.trace.sizeUnit)
-            let warmup = ReplayOptions(warmup: options.warmup).warmupRequests(of: field.trace.count)
+            let warmup = Warmup.share(options.warmup).requests(of: field.trace)
             if field.trace.count - warmup < ResamplingUnits.timeBlockCount {
                 throw .data(
                     "Only \(field.trace.count - warmup) requests are counted after the warm-up, and "

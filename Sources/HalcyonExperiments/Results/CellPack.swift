@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// The stored cells of a suite in one file, `cells.jsonl.zst`.
@@ -112,7 +113,7 @@ final class PackLock {
     /// - Throws: `TraceError` if the file system has no locks, or the file cannot be created.
     init(path: String) throws(TraceError) {
         func fault() -> TraceError {
-            TraceError(file: path, message: "cannot be locked: \(String(cString: strerror(errno)))", isOfOutput: true)
+            TraceError(file: path, message: "cannot be locked: \(SystemReason.ofLastCall)", isOfOutput: true)
         }
         self.path = path
         while true {

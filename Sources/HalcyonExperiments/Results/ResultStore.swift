@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 import Synchronization
 
@@ -39,15 +40,22 @@ public struct ResultStore: Sendable {
                     + "'cells' in it.")
         }
         // In this order: a cell that is packed in between is found in the pack.
-        let files = fileHashes()
+        let files = try fileHashes()
         guard let pack = try pack() else { return files.sorted() }
         return Set(files).union(pack.entries.keys).sorted()
     }
 
     /// The names of the cells that have a file of their own, in any order.
-    private func fileHashes() -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/cells")) ?? [])
-            .filter { $0.hasSuffix(".json") }.map { String($0.dropLast(".json".count)) }
+    private func fileHashes() throws(ReplayError) -> [String] {
+        let path = "\(folder)/cells"
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        let names: [String]
+        do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+            // Another process may have removed it since.
+            guard FileManager.default.fileExists(atPath: path) else { return [] }
+            throw .data("\(path): cannot be read: \(SystemReason.text(of: error)).")
+        }
+        return names.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(".json".count)) }
     }
 
     /// Returns the pack; `nil` if there is none.
@@ -144,7 +152,7 @@ public struct ResultStore: Sendable {
     /// - Parameter removed: the names of the cells to remove, packed or not; never all cells.
     /// - Throws: as ``pack()``.
     func pack(without removed: Set<String>) throws {
-        if removed.isEmpty, fileHashes().isEmpty { return }
+        if removed.isEmpty, try fileHashes().isEmpty { return }
         let lock = try PackLock(path: "\(folder)/cells.lock")
         defer { withExtendedLifetime(lock) {} }
         removePartialPacks()
@@ -156,7 +164,7 @@ public struct ResultStore: Sendable {
         // In this order: what leaves the files meanwhile is in the pack.
         var files: [String: Data] = [:]
         var cells: [String: StoredCell] = [:]
-        for hash in fileHashes() {
+        for hash in try fileHashes() {
             guard let data = FileManager.default.contents(atPath: path(ofCell: hash)) else { continue }
             files[hash] = data
             cells[hash] = try cell(hash)
@@ -178,7 +186,7 @@ public struct ResultStore: Sendable {
             let file = path(ofCell: hash)
             guard unlink(file) != 0, errno != ENOENT else { return }
             throw TraceError(
-                file: file, message: "cannot be removed: \(String(cString: strerror(errno)))", isOfOutput: true)
+                file: file, message: "cannot be removed: \(SystemReason.ofLastCall)", isOfOutput: true)
         }
     }
 
@@ -204,13 +212,19 @@ public struct ResultStore: Sendable {
 
     /// Creates the folders.
     ///
-    /// - Throws: `TraceError` if they cannot be created.
+    /// - Throws: `TraceError` if they cannot be created or written to; `ReplayError.usage(_:)` if the path is that of a file.
     func prepare() throws {
         for part in ["cells", "provenance"] {
             do {
                 try FileManager.default.createDirectory(atPath: "\(folder)/\(part)", withIntermediateDirectories: true)
             } catch {
-                throw ReplayError.usage("\(folder): cannot be a folder of results: \(Self.reason(error)).")
+                var isFolder: ObjCBool = false
+                if FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), !isFolder.boolValue {
+                    throw ReplayError.usage("\(folder): cannot be a folder of results: it is a file.")
+                }
+                throw TraceError(
+                    file: folder, message: "cannot be a folder of results: \(SystemReason.text(of: error))",
+                    isOfOutput: true)
             }
         }
         try AtomicFile.verify("\(folder)/cells/verify.json")
@@ -255,7 +269,7 @@ public struct ResultStore: Sendable {
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
             "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has another type"
-        default: String(String(describing: error).shortened(to: 200))
+        default: String(SystemReason.text(of: error).shortened(to: 200))
         }
     }
 }

@@ -177,9 +177,9 @@ public struct CellProvenance: Sendable, Codable, Equatable {
     public var suite: String
     /// When the run ended, in universal time: `2026-11-24T20:15:00Z`.
     public var finishedAt: String
-    /// The duration of the run, in seconds.
+    /// The processor time of the run, in seconds; see `RunResult.seconds`. The counts are those of its first run.
     public var seconds: Double
-    /// The requests per second, warm-up included.
+    /// The requests per second of processor time, warm-up included.
     public var requestsPerSecond: Double
     /// The heap bytes of the metadata of all caches at the end.
     public var metadataBytes: Int

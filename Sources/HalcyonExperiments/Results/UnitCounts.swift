@@ -37,7 +37,7 @@ struct UnitCounter: Sendable {
     private let sizesMatter: Bool
 
     /// Decides on the units: users, if enough of them send requests, otherwise blocks of time. O(requests).
-    init(_ trace: Trace, warmup: Double) {
+    init(_ trace: Trace, warmup: Warmup) {
         kind = ResamplingUnits.kind(of: trace, warmup: warmup)
         sizesMatter = trace.sizeUnit == .bytes
     }

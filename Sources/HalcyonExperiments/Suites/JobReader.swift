@@ -47,9 +47,10 @@ struct JobReader {
         do { return try CapacityRequest.list(parsing: text) } catch { throw value.fault(error.description) }
     }
 
-    /// Reads the share of the requests that warms up a cache.
-    func warmup(_ value: YAMLValue) throws(ReplayError) -> Double {
-        try value.number(in: 0...0.999_999, as: "a share of the requests")
+    /// Reads the requests that warm up a cache: `0.25`, `25%`, `60000` or `5d`.
+    func warmup(_ value: YAMLValue) throws(ReplayError) -> Warmup {
+        let text = try value.text(as: "A warm-up")
+        do { return try Warmup(parsing: text) } catch { throw value.fault(error.description) }
     }
 
     /// Reads a prefetch policy with its limits.

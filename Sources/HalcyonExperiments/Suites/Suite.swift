@@ -116,8 +116,8 @@ public struct SuiteExperiment: Sendable {
     public var seeds: [UInt64] = [1]
     /// The labels. Runs that do not look at categories have those of the trace only.
     public var labels: [LabelControl] = [.given]
-    /// The share of the requests that is not counted, 0…1. The default is 0.
-    public var warmup = 0.0
+    /// The requests at the start that are not counted. None by default.
+    public var warmup = Warmup.none
     /// The limits that its runs have to keep in `replay check`. Empty by default.
     public var limits: [RunLimit] = []
     /// The policies, tiers and prefetch policies that cannot be used, if the suite was read in spite of them. Empty by

@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 import Synchronization
 
@@ -82,9 +83,10 @@ public struct SuiteRun: Sendable {
             guard !jobs.isEmpty else { continue }
             do {
                 let whole = try reference.load(inFileAt: suite.path, for: jobs.map(\.job))
+                let warmup = try reference.loadWarmup(inFileAt: suite.path, for: jobs.map(\.job))
                 for (mode, jobs) in Self.byMode(jobs) {
                     do {
-                        let trace = try reference.selection(of: whole, mode: mode)
+                        let trace = try reference.selection(of: whole, warmup: warmup, mode: mode)
                         let requests = RequestIdentity(trace)
                         schedule.requests[.init(trace: reference.name, mode: mode)] = requests
                         for cell in cells(
@@ -181,10 +183,11 @@ public struct SuiteRun: Sendable {
             guard !cells.isEmpty else { continue }
             do {
                 let whole = try reference.load(inFileAt: suite.path, for: cells.map(\.job.job))
+                let warmup = try reference.loadWarmup(inFileAt: suite.path, for: cells.map(\.job.job))
                 for mode in [ReplayMode.shared, .perUser] {
                     let cells = cells.filter { $0.mode == mode }
                     guard !cells.isEmpty else { continue }
-                    let trace = try reference.selection(of: whole, mode: mode)
+                    let trace = try reference.selection(of: whole, warmup: warmup, mode: mode)
                     let work = CellWork(cells, trace: trace, name: reference.name, suite: suite.name, keep: keep)
                     try await run(cells, by: work, of: reference, progress: progress, into: &outcome)
                 }
@@ -247,7 +250,7 @@ public struct SuiteRun: Sendable {
             let labels = job.labels == .given ? "" : ", labels \(job.labels)"
             return "\(job.job.label) at \(job.job.capacityText), \(job.job.mode.words)\(labels)"
         }
-        return SuiteSchedule.Failure(trace: trace.name, cell: cell, sentence: "\(error)")
+        return SuiteSchedule.Failure(trace: trace.name, cell: cell, sentence: SystemReason.text(of: error))
     }
 }
 
@@ -287,7 +290,7 @@ private struct CellWork: Sendable {
         let outcome: ReplayOutcome
         do throws(ReplayError) {
             let labelled = input.relabelled(try cell.job.labels.applied(to: input.trace))
-            outcome = try job.resolved(for: labelled).run(over: labelled, progress: progress)
+            outcome = try job.resolved(for: labelled).measured(over: labelled, progress: progress)
         } catch {
             return error
         }

@@ -40,6 +40,8 @@ public struct TraceReference: Sendable, Hashable {
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
     public var shuffle: UInt64?
+    /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted. Nil by default.
+    public var warmupTrace: String?
 
     /// Creates a reference to a whole file.
     public init(path: String, name: String? = nil) {
@@ -92,6 +94,17 @@ public struct TraceReference: Sendable, Hashable {
     ///   - jobs: the jobs that will replay it: they decide whether keys and the recording of an access log are read.
     /// - Throws: `TraceError`, or `ReplayError.data(_:)` if an environment variable of the path is not set.
     func load(inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace {
+        try load([self.path] + then, inFileAt: path, for: jobs)
+    }
+
+    /// Reads the file of the warm-up trace; `nil` if there is none. O(requests).
+    ///
+    /// - Throws: as ``load(inFileAt:for:)``.
+    func loadWarmup(inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace? {
+        try warmupTrace.map { try load([$0], inFileAt: path, for: jobs) }
+    }
+
+    private func load(_ names: [String], inFileAt path: String, for jobs: [ReplayJob]) throws -> Trace {
         var options = TraceLoadOptions()
         let prefetching = jobs.compactMap(\.options.prefetch)
         if prefetching.contains(where: { $0.traits.contains(.usesKeys) }) { options.names.insert(.keys) }
@@ -108,24 +121,31 @@ public struct TraceReference: Sendable, Hashable {
         options.countsWrites = countsWrites
         if let columns {
             do { options.columns = try ColumnNames(parsing: columns) } catch {
-                throw ReplayError.data("\(self.path): \(error.description)")
+                throw ReplayError.data("\(names[0]): \(error.description)")
             }
         }
-        let paths = try resolvedPaths(inFileAt: path)
+        // Two files have one numbering by their names.
+        if warmupTrace != nil { options.names = .all }
+        let paths = try names.map { name throws(ReplayError) in try Self.resolved(name, inFileAt: path) }
         options.continuations = Array(paths.dropFirst())
         return try Trace.load(paths[0], options)
     }
 
     /// Returns the requests that caches of a kind are to serve. O(requests).
     ///
+    /// - Parameter warmup: the warm-up trace; `nil` if there is none.
     /// - Throws: `ReplayError.data(_:)` if there is none, or per-user caches lack users.
-    func selection(of whole: Trace, mode: ReplayMode) throws(ReplayError) -> Trace {
+    func selection(of whole: Trace, warmup: Trace? = nil, mode: ReplayMode) throws(ReplayError) -> Trace {
         let isPerUser = mode == .perUser
         if isPerUser, !whole.hasUsers { throw .data("\(path) has no users, which per-user caches need.") }
         if whole.count == 0 { throw .data("\(path) has no request to replay.") }
         let trace = whole.selection(skip: skip, limit: limit, withUserOnly: isPerUser).trace
         if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
-        return shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        let ordered = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        guard let warmup else { return ordered }
+        do {
+            return try ordered.warmed(by: isPerUser ? warmup.selection(withUserOnly: true).trace : warmup)
+        } catch { throw .data("\(path): \(error.message)") }
     }
 }
 
@@ -133,8 +153,7 @@ extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
         "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
-        "count_writes", "limit", "skip", "sort",
-        "shuffle",
+        "count_writes", "limit", "skip", "sort", "shuffle", "warmup_trace",
     ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
@@ -177,6 +196,9 @@ extension TraceReference {
             blocks = rule
         }
         if let value = fields["count_writes"] { countsWrites = try value.truth(as: "Whether writes count") }
+        warmupTrace = try fields["warmup_trace"].map { value throws(ReplayError) in
+            try value.text(as: "The path of a warm-up trace")
+        }
         limit = try fields["limit"].map { value throws(ReplayError) in
             try value.whole(atLeast: 1, as: "a number of requests")
         }

@@ -75,6 +75,11 @@ public struct Sweep: Sendable {
     ///   - workers: the number of parallel runs; by default one per core.
     ///   - progress: receives the number of requests served.
     public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [RunResult] {
+        await concurrentMap(resolved, workers: workers) { $0.measured(over: input, progress: progress).result }
+    }
+
+    /// Runs each job once and returns the counts in order; speeds are those of one run.
+    func runOnce(workers: Int?, progress: ReplayProgress?) async -> [RunResult] {
         await concurrentMap(resolved, workers: workers) { $0.run(over: input, progress: progress).result }
     }
 

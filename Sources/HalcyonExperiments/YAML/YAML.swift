@@ -180,7 +180,7 @@ struct YAMLValue {
         case YamlError.reader(let problem, let offset, _, _):
             return ": is not YAML: \(problem)\(offset.map { ", at character \($0 + 1)" } ?? "")."
         default:
-            return ": is not YAML: \(error)."
+            return ": is not YAML: \(SystemReason.text(of: error))."
         }
     }
 }

@@ -34,17 +34,17 @@ public struct ModelExplanation: Sendable {
         public var area: Double
     }
 
-    /// The number of samples that were held back from training and kept, since the network was ready to decide.
+    /// The number of samples that were kept to evaluate the network on, since it was ready to decide.
     public var samples: Int
     /// The ratio of them that were requested again within the label window.
     public var positiveShare: Double
     /// The prequential logistic loss, in nats: each sample is predicted by the network as it was when the sample's label
-    /// became known. This is what the policy could know.
+    /// became known, before it learned from the sample. This is what the policy could know.
     public var loss: Double
     /// The area under the ROC curve of the same predictions.
     public var area: Double
     /// The predictions of the final network on the same samples. They look ahead: the final network has learned from
-    /// samples that came later.
+    /// these samples and from those that came later.
     public var lookAhead: Score
     /// The groups that the model uses, in their order.
     public var groups: [Group]
@@ -129,19 +129,19 @@ extension ModelExplanation: Codable {
 }
 
 extension LearnedModel {
-    /// Prepares to be explained. Must be called before the first request.
+    /// Prepares to be explained. Must be called before the first request, and changes no decision.
     ///
     /// - Parameters:
-    ///   - every: holds back every n-th labelled sample from training.
+    ///   - every: evaluates the network on every n-th labelled sample.
     ///   - bound: the most samples to keep of them, drawn at random.
     ///   - victim: the number of the eviction to explain, from 1; 0 for none.
     ///   - seed: the seed of the draw.
     public func observe(every: Int = 10, bound: Int = 8_192, victim: Int = 0, seed: UInt64) {
-        learner.pointee.trainer.heldBack = HeldBackSamples(every: every, bound: bound, seed: seed)
+        learner.pointee.trainer.observed = ObservedSamples(every: every, bound: bound, seed: seed)
         learner.pointee.watch = VictimWatch(number: victim)
     }
 
-    /// Explains the model's predictions over time; `nil` if it has learned too little or no sample was held back.
+    /// Explains the model's predictions over time; `nil` if it has learned too little or no sample was kept.
     ///
     /// O(samples × weights × groups).
     ///
@@ -152,7 +152,7 @@ extension LearnedModel {
     public func explanation(_ parameters: LearnedParameters, victim: Int = 0, seed: UInt64) -> ModelExplanation? {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        let kept = learner.pointee.trainer.heldBack.inOrder()
+        let kept = learner.pointee.trainer.observed.inOrder()
         guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
         let inputs = learner.pointee.trainer.network.inputs
         let weights = learner.pointee.trainer.network.weights

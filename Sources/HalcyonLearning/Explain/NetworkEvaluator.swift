@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// Evaluates a network on samples that it has not learned from.
+/// Evaluates a network on samples of a run.
 struct NetworkEvaluator: ~Copyable {
     private var network: Perceptron
 
@@ -44,7 +44,7 @@ struct NetworkEvaluator: ~Copyable {
     /// Returns the logit of each row of inputs by the network that belongs to it. O(rows × inputs × hidden).
     ///
     /// - Parameter networks: the network of each row; equal ones must have equal numbers of training steps.
-    mutating func logits(_ rows: [[Float]], by networks: [HeldBackSamples.Note]) -> [Float] {
+    mutating func logits(_ rows: [[Float]], by networks: [ObservedSamples.Note]) -> [Float] {
         var logits: [Float] = []
         logits.reserveCapacity(rows.count)
         var start = 0

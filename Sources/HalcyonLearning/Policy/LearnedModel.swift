@@ -7,12 +7,27 @@ import HalcyonEviction
 public final class LearnedModel {
     /// The state, behind a pointer so that the policy reaches it without exclusivity checks.
     let learner: UnsafeMutablePointer<Learner>
+    /// Whether one cache alone learns from and decides by the model.
+    let servesOneCache: Bool
 
-    /// A model that has learned nothing yet, or that starts with the trained model of its parameters.
+    /// A model for several caches to share. It has learned nothing yet, or starts with the trained model of its parameters.
+    public convenience init(_ parameters: LearnedParameters, seed: UInt64) {
+        self.init(parameters, seed: seed, isCautious: false, servesOneCache: false)
+    }
+
+    /// The model that a cache makes for itself, for a caller that needs it afterwards.
     ///
-    /// - Parameter isCautious: whether features of users and categories count for less until they have proved useful. This is so
-    ///   in a cache of variable sizes that has a model of its own.
-    public init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool = false) {
+    /// A cache with a model of its own learns from the objects that it accesses, too, and may follow simulated policies. With
+    /// variable sizes, features of users and categories count for less until they have proved useful.
+    ///
+    /// - Parameter context: the context of the cache.
+    public convenience init(ofOneCache parameters: LearnedParameters, context: PolicyContext) {
+        // With variable sizes, categories can cost hits in a cache that learns alone; with uniform sizes they were not seen to.
+        self.init(parameters, seed: context.seed, isCautious: !context.usesUniformSizes, servesOneCache: true)
+    }
+
+    private init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool, servesOneCache: Bool) {
+        self.servesOneCache = servesOneCache
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         learner = .allocate(capacity: 1)

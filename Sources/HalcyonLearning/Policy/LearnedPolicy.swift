@@ -50,14 +50,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     private let parameters: LearnedParameters
     private let usesUniformSizes: Bool
-    private let model: LearnedModel
+    let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
     ///
     /// Methods that change it copy the pointer first: for the thread sanitizer, Swift 6.3 emits invalid code where a
     /// noncopyable type is mutated through a stored pointer.
     private let learner: UnsafeMutablePointer<Learner>
     /// Whether the model serves this cache alone.
-    var ownsModel = false
+    var ownsModel: Bool
     /// Whether this cache counts the model's bytes: the first of the caches that share it does.
     private let countsModel: Bool
 
@@ -92,15 +92,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
-        // With variable sizes, categories can cost hits in a cache that learns alone; with uniform sizes they were not seen to.
-        let model = LearnedModel(parameters, seed: context.seed, isCautious: !context.usesUniformSizes)
-        self.init(parameters, context: context, model: model)
-        ownsModel = true
-        // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for.
-        let isFair = !context.prefetches || !context.usesUniformSizes
-        if parameters.decider == .expertSelection && parameters.shadows == .on && isFair {
-            shadows = PolicyShadows(context, missCost: parameters.missCost)
-        }
+        self.init(
+            parameters, context: context, model: LearnedModel(ofOneCache: parameters, context: context))
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
@@ -109,6 +102,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         usesUniformSizes = context.usesUniformSizes
         self.model = model
         self.learner = learner
+        ownsModel = model.servesOneCache
         countsModel = !learner.pointee.isCounted
         learner.pointee.isCounted = true
         history = ObjectHistory(entries: context.entries, ghostsPerResident: parameters.history)
@@ -120,6 +114,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         recencyGuard = RecencyGuard(capacity: context.capacity)
         explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
         generator = SplitMix64(seed: context.seed)
+        // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for.
+        let isFair = !context.prefetches || !context.usesUniformSizes
+        if ownsModel && parameters.decider == .expertSelection && parameters.shadows == .on && isFair {
+            shadows = PolicyShadows(context, missCost: parameters.missCost)
+        }
     }
 
     // MARK: The verbs of a request: a hit, or a miss that is admitted, makes room and is inserted

@@ -19,8 +19,8 @@ struct OnlineTrainer: ~Copyable {
 
     /// Whether the network no longer changes.
     private(set) var isFrozen = false
-    /// The samples held back from training, on which the network is evaluated; none by default.
-    var heldBack = HeldBackSamples(every: 0, bound: 0, seed: 0)
+    /// The samples that the network is evaluated on before it learns from them; none by default.
+    var observed = ObservedSamples(every: 0, bound: 0, seed: 0)
 
     private var descent: StandardizedDescent
     private var buffer: ReplayBuffer
@@ -73,7 +73,7 @@ struct OnlineTrainer: ~Copyable {
     }
 
     /// Whether samples have any use other than expert selection.
-    var needsSamples: Bool { !isFrozen || heldBack.isWanted }
+    var needsSamples: Bool { !isFrozen }
 
     /// Whether the network has learned enough to decide.
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
@@ -112,7 +112,7 @@ struct OnlineTrainer: ~Copyable {
             vectors.decode(fresh.base + index * SampleRow.width, into: input.base + index * Feature.width)
         }
         network.forward(input.base, rows: freshCount, logits: logits.base)
-        if heldBack.isWanted && heldBack.steps != steps { heldBack.follow(network.weights, steps: steps) }
+        if observed.isWanted && observed.steps != steps { observed.follow(network.weights, steps: steps) }
         for index in 0..<freshCount {
             let row = fresh.base + index * SampleRow.width
             let logSize = Float(row[SampleRow.size]) / 8
@@ -125,8 +125,8 @@ struct OnlineTrainer: ~Copyable {
             if row[SampleRow.outcome] > 1 {
                 selector.countDecision(marks: row[SampleRow.outcome], isPositive: isPositive, weight: weight)
             }
-            let isHeldBack = heldBack.takes(row, logit: logits[index], isReady: isReady)
-            if !isHeldBack && !isFrozen { buffer.add(row) }
+            observed.observe(row, logit: logits[index], isReady: isReady)
+            if !isFrozen { buffer.add(row) }
         }
         samples += freshCount
         if isFrozen {

@@ -13,7 +13,8 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         public let capacity: UInt64
         /// The ratio of misses to requests, 0…1.
         public let missRatio: Double
-        /// The standard error of ``missRatio`` due to sampling. Nil for a curve without sampling.
+        /// The standard error of ``missRatio`` due to sampling, widened by Student's t so that two of it are a 95 % interval.
+        /// Nil for a curve without sampling.
         public let standardError: Double?
 
         /// Creates a point.
@@ -68,7 +69,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     public let points: [Point]
 
     /// The number of sampled objects that a cache must hold for a sampled curve to state its ratio.
-    public static let smallestSample = 4
+    public static let smallestSample = 8
 
     /// The number of objects from which on no curve can be computed: 2³¹, because stack positions have 32 bits.
     public static let tooManyObjects = 1 << 31
@@ -178,6 +179,17 @@ package struct BoundedEstimate {
         standardError = deviation * max(0, spread).squareRoot()
     }
 
+    /// Returns the standard error of the mean of independent estimates, widened so that two of it are a 95 % interval by
+    /// Student's t; infinite for fewer than two estimates.
+    package static func standardError(ofParts parts: [Double]) -> Double {
+        guard parts.count > 1 else { return .infinity }
+        let count = Double(parts.count)
+        let mean = parts.reduce(0, +) / count
+        let squares = parts.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        let error = (squares / (count - 1) / count).squareRoot()
+        return error == 0 ? 0 : error * Distributions.studentQuantile(0.975, degrees: count - 1) / 2
+    }
+
     private static func density(_ x: Double) -> Double {
         x.isFinite ? PortableMath.exp(-x * x / 2) / (2 * Double.pi).squareRoot() : 0
     }
@@ -195,8 +207,8 @@ extension MissRatioCurve {
         let isSampled = curves.contains(where: \.isSampled)
         if isSampled {
             text +=
-                "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: the true ratio is within two "
-                + "of them at most capacities.\n"
+                "\(curves.count > 1 ? "±" : "The standard error") is due to sampling: two of them on either side are a 95 % "
+                + "interval.\n"
         }
         let unit = curves.first?.unit ?? .objects
         let capacities = Set(curves.flatMap { $0.points.map(\.capacity) }).sorted()
@@ -205,9 +217,12 @@ extension MissRatioCurve {
         columns += curves.count == 1 ? [("miss ratio", .right)] : curves.map { ($0.policy, .right) }
         if curves.count == 1, isSampled { columns.append(("standard error", .right)) }
         var table = TextTable(columns)
+        // Sizes that are equal when rounded are shown in full.
+        let rounded = Set(capacities.map { Int(clamping: $0).bytesForPeople })
         for capacity in capacities {
             let size = Int(clamping: capacity)
-            var row = [TextTable.Cell(unit == .bytes ? size.bytesForPeople : size.grouped)]
+            let bytes = rounded.count < capacities.count ? "\(size.grouped) B" : size.bytesForPeople
+            var row = [TextTable.Cell(unit == .bytes ? bytes : size.grouped)]
             for curve in curves {
                 let point = curve.point(atCapacity: capacity).flatMap { $0.capacity == capacity ? $0 : nil }
                 let error = point?.standardError.map { $0.decimals(4) }

@@ -47,11 +47,12 @@ public struct ExplainReport: Sendable, Codable {
         text += "\(run.requests.counted("request")) hit\n"
         for note in trace.notes { text += "  note: \(note)\n" }
         if let note = run.kernelNote { text += "  note: \(note)\n" }
-        text += "\n\(explanation.samples.counted("sample")) held out, "
+        text += "\n\(explanation.samples.counted("sample")), "
         text += "\(explanation.positiveShare.percent) requested again; "
         text += "loss \(explanation.loss.decimals(4)), area under the ROC curve \(explanation.area.decimals(4))\n"
         text += "Each sample is predicted by the network as it was when the sample's label became known. The final "
-        text += "network, which has learned from later samples too: loss \(explanation.lookAhead.loss.decimals(4)), "
+        text +=
+            "network, which has learned from these and later samples: loss \(explanation.lookAhead.loss.decimals(4)), "
         text += "area \(explanation.lookAhead.area.decimals(4)) (looks ahead)\n\n"
         text += groupTable() + "\n" + calibrationTable()
         if let victim = explanation.victim { text += "\n" + victimText(victim) }

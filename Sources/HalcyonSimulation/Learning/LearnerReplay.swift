@@ -5,6 +5,9 @@ import HalcyonTrace
 
 /// One replay through `LearnedPolicy` whose model is kept or explained afterwards.
 ///
+/// The caches and their model are made as for `replay --policy learned`: hits, decisions and the model are those of that
+/// run. See `LearnerReplayTests`.
+///
 /// ```swift
 /// let replay = try LearnerReplay(trace: trace, capacity: CapacityRequest(parsing: "5%"))
 /// try replay.train().model.write(to: "model.safetensors")
@@ -96,8 +99,8 @@ public struct LearnerReplay: Sendable {
             requests: outcome.result.requests)
     }
 
-    /// Replays the trace with a tenth of the labelled samples held out from training, and explains the model's
-    /// predictions: each held-out sample is predicted by the network of its time.
+    /// Replays the trace and explains the model's predictions. A tenth of the labelled samples is kept, each with the
+    /// network of its time, which had not yet learned from the sample.
     ///
     /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than `victim`.
@@ -123,7 +126,7 @@ public struct LearnerReplay: Sendable {
         number.flatMap { names.count > Int($0) ? names[$0] : nil }
     }
 
-    /// Replays the trace through caches that share one model.
+    /// Replays the trace through one cache with a model of its own, or per-user caches that share one.
     ///
     /// - Parameters:
     ///   - needsNetwork: whether to refuse parameters that train no network.
@@ -141,7 +144,10 @@ public struct LearnerReplay: Sendable {
         }
         let job = ReplayJob(policy: policy, capacity: request, mode: mode, options: options)
         let input = ReplayInput(trace, for: [job])
-        let model = LearnedModel(parameters, seed: seed)
+        let context = CacheUnit(trace).context(capacity: capacity, seed: seed)
+        let model =
+            mode == .shared
+            ? LearnedModel(ofOneCache: parameters, context: context) : LearnedModel(parameters, seed: seed)
         prepare(model)
         return (model, try job.resolved(for: input).run(over: input, model: model, progress: progress))
     }

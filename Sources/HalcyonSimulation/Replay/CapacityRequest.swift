@@ -1,7 +1,10 @@
 import HalcyonSupport
 import HalcyonTrace
 
-/// A capacity as requested: `1%`, `64MB` or `1000`.
+/// A capacity as requested: `1%`, `64MB`, `1000` or `64k`.
+///
+/// A number without `B` is in the unit of sizes, whatever its suffix: `1k` is 1,000 objects, or 1,000 bytes if the trace
+/// has sizes. `1KB` is 1,000 bytes and `1KiB` 1,024 bytes.
 public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// A share of the distinct bytes or objects of the trace, 0…1.
     case share(Double, text: String)
@@ -10,10 +13,14 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// A number in the unit of sizes: bytes if the trace has sizes, otherwise objects.
     case number(Int)
 
-    /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a bare whole number.
+    /// Reads a share (`0.5%`), a size with a unit (`64MB`, `1GiB`) or a whole number.
+    ///
+    /// A number is plain (`1000`), has a power of 1000 (`1k`, `1.5M`, `1G`, `1T`) or an exponent (`1e3`). The case of
+    /// suffixes and units is ignored.
     ///
     /// - Throws: ``ReplayError`` if `text` is none of these, less than 1 object or byte, or more than ``largest``. A
-    ///   bare fraction (`0.1`) is refused, because other simulators read it as a share.
+    ///   bare fraction (`0.1`) is refused, because other simulators read it as a share, and so is a number with separators
+    ///   (`1,000`).
     public init(parsing text: String) throws(ReplayError) {
         if text.last == "%" {
             guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else {
@@ -24,12 +31,11 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
             guard number >= 0 else {
                 throw ReplayError.usage("A capacity cannot be negative, and '\(text)' is.")
             }
-            guard number > 0 else {
-                throw ReplayError.usage(
-                    "A cache of capacity \(text) holds nothing: write a share (10%), a size with a unit (64MB) or a whole "
-                        + "number from 1 (1000).")
-            }
+            guard number > 0 else { throw CapacityRequest.nothing(text) }
             self = .number(try CapacityRequest.checked(UInt64(number), text))
+        } else if let number = try CapacityRequest.scaled(text, of: "capacity", unit: "objects or bytes") {
+            guard number > 0 else { throw CapacityRequest.nothing(text) }
+            self = .number(try CapacityRequest.checked(number, text))
         } else if let number = Double(text), number.isFinite, text.contains(".") {
             throw CapacityRequest.fraction(text, number)
         } else if let bytes = ByteCount(argument: text) {
@@ -37,10 +43,62 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
                 throw ReplayError.usage("The capacity \(text) is less than one byte, so the cache holds nothing.")
             }
             self = .bytes(try CapacityRequest.checked(bytes.value, text), text: text)
+        } else if CapacityRequest.hasSeparators(text) {
+            throw ReplayError.usage(
+                "'\(text)' is not a capacity: write a number without separators (\(text.filter(\.isNumber))), or with a "
+                    + "power of 1000 (64k).")
         } else {
             throw ReplayError.usage(
                 "'\(text)' is not a capacity: write a share (1%), a size with a unit (64MB) or a whole number (1000).")
         }
+    }
+
+    private static func nothing(_ text: String) -> ReplayError {
+        .usage(
+            "A cache of capacity \(text) holds nothing: write a share (10%), a size with a unit (64MB) or a whole "
+                + "number from 1 (1000).")
+    }
+
+    /// Returns a whole number with a power of 1000 (`1.5k`) or an exponent (`1e3`), in exact arithmetic and at most
+    /// `UInt64.max`; `nil` for another form.
+    ///
+    /// - Throws: ``ReplayError`` for a fraction of a `unit` of what the number is of.
+    static func scaled(_ text: String, of what: String, unit: String) throws(ReplayError) -> UInt64? {
+        let number = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
+        let suffix = text.dropFirst(number.count).lowercased()
+        let exponent: Int
+        if let place = ["k", "m", "g", "t"].firstIndex(of: suffix) {
+            exponent = 3 * (place + 1)
+        } else if suffix.first == "e", let power = Int(suffix.dropFirst()), (0...99).contains(power) {
+            exponent = power
+        } else {
+            return nil
+        }
+        let parts = number.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let whole = parts.first, number.contains(where: \.isNumber) else { return nil }
+        var fraction = parts.count == 2 ? parts[1] : ""
+        while fraction.last == "0" { fraction.removeLast() }
+        guard fraction.count <= exponent else {
+            throw .usage("The \(what) \(text) is not a whole number of \(unit): write a whole number (1000).")
+        }
+        var value: UInt64 = 0
+        for digit in (whole + fraction).utf8.map({ UInt64($0 - UInt8(ascii: "0")) })
+            + Array(repeating: 0, count: exponent - fraction.count)
+        {
+            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
+            let (sum, exceeds) = product.addingReportingOverflow(digit)
+            if overflows || exceeds { return .max }
+            value = sum
+        }
+        return value
+    }
+
+    /// Whether the text is a number with separators of thousands, such as `1,000`, `1_000` or `1 000`.
+    private static func hasSeparators(_ text: String) -> Bool {
+        let groups = text.split(whereSeparator: { ",_' ".contains($0) })
+        return groups.count > 1 && groups[0].count <= 3
+            && groups.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
+            && groups.dropFirst().allSatisfy { $0.count == 3 }
     }
 
     /// The error for a bare fraction, which offers the share that other simulators take it for.
@@ -68,11 +126,17 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// Reads several capacities, separated by commas. A range such as `0.1%..20%:10` stands for 10 capacities from 0.1
     /// to 20 %, each larger than the previous one by the same factor, rounded to three digits.
     ///
-    /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a range that is not `from..to:count` with ends of one
-    ///   kind and a count from 2 to 1,000.
+    /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a number with a separator of thousands (`1,000`). Also for a
+    ///   range that is not `from..to:count` with ends of one kind and a count from 2 to 1,000.
     public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
         var list: [CapacityRequest] = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingSpaces) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingSpaces)
+        for (part, next) in zip(parts, parts.dropFirst()) where next.first == "0" && hasSeparators("\(part),\(next)") {
+            throw .usage(
+                "'\(part),\(next)' would be the capacities \(part) and \(next), because a comma separates capacities: write a "
+                    + "number without separators (\(part)\(next)), or with a power of 1000 (64k).")
+        }
+        for part in parts {
             if part.contains("..") {
                 list += try range(parsing: part)
             } else {

@@ -8,8 +8,8 @@ package struct Recorder {
     /// The number of requests in a window of a stream, because the length of a stream is not known in advance.
     static let streamWindowLength = 1_000_000
 
-    /// The number of warm-up requests of the source, which are not counted.
-    let warmup: Int
+    /// The number of warm-up requests of the source, which are not counted; of a stream once a request is counted.
+    private(set) var warmup: Int
     /// The number of warm-up requests that were served: less than ``warmup`` if a part of the users is replayed.
     private(set) var warmupServed = 0
     /// The number of requests in a window.
@@ -98,6 +98,7 @@ package struct Recorder {
             warmupServed += block.count
             return
         }
+        warmup = block.warmup
         if block.positions != nil {
             var sum = Tally()
             for index in 0..<block.count {

@@ -108,18 +108,18 @@ public struct ReplayJob: Sendable {
         }
     }
 
-    /// Runs the job on the current thread. O(requests), plus the time of the policy.
+    /// Runs the job on the current thread. O(requests), plus the time of the policy. A run of less than 50 ms is repeated, up to
+    /// five times in 100 ms, for ``RunResult/seconds``.
     ///
     /// - Throws: ``ReplayError`` as `resolved(for:)`.
     public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
-        try resolved(for: input).run(over: input, progress: progress).result
+        try resolved(for: input).measured(over: input, progress: progress).result
     }
 
     /// Returns the job with its capacities in the unit of the trace.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches, or has lifetimes and there
-    ///   are
-    ///   tiers or prefetching. Also if a capacity or a
+    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches, or has lifetimes and there are tiers or
+    ///   prefetching. Also if the warm-up needs times that the trace does not have, or leaves no request to count. Also if a capacity or a
     ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching. Also
     ///   if the trace exceeds a limit of the job (`ReplayLimits`), or users share what decides for a part of them.
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
@@ -133,6 +133,7 @@ public struct ReplayJob: Sendable {
                 "--use-ttl is for one cache without prefetching: two tiers have lifetimes of their own (--memory-expiration, "
                     + "--disk-expiration).")
         }
+        try options.warmup.verify(trace)
         try verifyPolicy()
         try verifyUsers()
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
@@ -149,14 +150,16 @@ public struct ReplayJob: Sendable {
 
     /// Returns the job for a stream, whose sizes and length are not known in advance.
     ///
-    /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and
-    ///   for a prefetch policy that needs all keys in advance.
+    /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and for a
+    ///   prefetch policy that needs all keys in advance.
     func resolvedForStream() throws(ReplayError) -> ResolvedJob {
         if let policy = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
             throw ReplayError.usage("\(policy.info.name) needs the whole trace in advance, and a stream has none.")
         }
-        if options.warmup > 0 {
-            throw ReplayError.usage("The warm-up is a share of the requests, whose number is not known in a stream.")
+        if case .share = options.warmup, !options.warmup.isNone {
+            throw ReplayError.usage(
+                "The warm-up is a share of the requests, whose number is not known in a stream: give a number of requests "
+                    + "(60000) or a time (5d).")
         }
         if let prefetch = options.prefetch, prefetch.traits.contains(.usesKeys) {
             throw ReplayError.usage(

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The options of a replay, except for policy and capacity.
 public struct ReplayOptions: Sendable, Equatable {
-    /// The share of the requests, 0…1, that only warms the cache and is not counted. The default is 0.
-    public var warmup: Double
+    /// The requests at the start that only warm the cache and are not counted. None by default.
+    public var warmup: Warmup
     /// The seed of all random choices. The default is 1.
     public var seed: UInt64
     /// The number of windows of equal length for the series over time. The default is 10.
@@ -19,7 +19,7 @@ public struct ReplayOptions: Sendable, Equatable {
 
     /// Creates options. By default the whole trace counts, in ten windows, without tables, timings and prefetching.
     public init(
-        warmup: Double = 0, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
+        warmup: Warmup = .none, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
         timings: Bool = false, prefetch: PrefetchOptions? = nil
     ) {
         self.warmup = warmup
@@ -29,11 +29,6 @@ public struct ReplayOptions: Sendable, Equatable {
         self.byUser = byUser
         self.timings = timings
         self.prefetch = prefetch
-    }
-
-    /// Returns how many of `count` requests are not counted.
-    public func warmupRequests(of count: Int) -> Int {
-        min(count, max(0, Int((warmup * Double(count)).rounded(.down))))
     }
 }
 

@@ -29,6 +29,8 @@ struct RequestBlock {
     var firstRequest = 0
     /// Whether all requests belong to the warm-up. No block crosses the end of the warm-up.
     var isWarmup = false
+    /// The number of warm-up requests of the source. Of a stream it is known in the blocks after the warm-up.
+    var warmup = 0
     /// The categories of each numbered set.
     var categorySets: CategorySets
 
@@ -70,7 +72,7 @@ struct SourceFacts {
     var input: ReplayInput?
     /// The number of requests; 0 for a stream that has not ended.
     var requests = 0
-    /// The number of warm-up requests, which are not counted.
+    /// The number of warm-up requests, which are not counted; 0 for a stream before its end.
     var warmup = 0
     var userCount = 0
     var objectCount = 0
@@ -86,7 +88,7 @@ struct SourceFacts {
         unit = CacheUnit(trace)
         sizeUnit = trace.sizeUnit
         requests = trace.count
-        warmup = job.options.warmupRequests(of: trace.count)
+        warmup = job.options.warmup.requests(of: trace)
         userCount = trace.userCount
         objectCount = trace.objectCount
         categorySets = trace.categorySets
@@ -170,6 +172,7 @@ struct TraceRequests {
             block.firstPosition = start
             block.firstRequest = start
             block.isWarmup = start < warmup
+            block.warmup = warmup
             body(block)
             start += count
         }
@@ -202,6 +205,7 @@ struct TraceRequests {
                         block.cache = user
                         block.firstRequest = start - range.lowerBound
                         block.isWarmup = isWarmup
+                        block.warmup = warmup
                         body(block)
                         start = end
                     }

@@ -12,14 +12,15 @@ public struct StreamReplay {
     private let jobs: [ResolvedJob]
     private let mode: ReplayMode
     private let users: UserPart?
+    private let warmup: Warmup
 
     /// Creates a replay of the trace at `path`.
     ///
     /// - Parameters:
     ///   - load: the load options; with per-user caches, `skip` and `limit` count the requests that have a user.
-    ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users.
-    /// - Throws: ``ReplayError`` for an offline policy, a capacity that is a share, a warm-up, and a prefetch policy
-    ///   that needs all keys in advance.
+    ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users and warm-up.
+    /// - Throws: ``ReplayError`` for an offline policy, a capacity or a warm-up that is a share, and a prefetch policy that
+    ///   needs all keys in advance.
     public init(path: String, load: TraceLoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
         self.path = path
         self.load = load
@@ -28,11 +29,15 @@ public struct StreamReplay {
         self.jobs = resolved
         mode = jobs.first?.mode ?? .shared
         users = jobs.first?.users
+        warmup = jobs.first?.options.warmup ?? .none
         guard jobs.allSatisfy({ $0.mode == mode }) else {
             throw ReplayError.usage("One pass over a stream has either shared or per-user caches.")
         }
         guard jobs.allSatisfy({ $0.users == users }) else {
             throw ReplayError.usage("One pass over a stream serves the same part of the users in all runs.")
+        }
+        guard jobs.allSatisfy({ $0.options.warmup == warmup }) else {
+            throw ReplayError.usage("One pass over a stream has the same warm-up in all runs.")
         }
     }
 
@@ -68,12 +73,13 @@ public struct StreamReplay {
     }
 
     private func pass(expectsUniformSizes: Bool, _ notes: [String]) throws -> Ending {
-        var source = try StreamRequests(path, load, mode: mode, part: users)
+        var source = try StreamRequests(path, load, mode: mode, part: users, warmup: warmup)
         guard try source.next() else {
             throw ReplayError.data(
                 source.withoutUser > 0
                     ? "\(path): has no users, which per-user caches need" : "\(path): holds no request")
         }
+        if case .time(let time) = warmup, time > 0, source.stream.report.noTimes { throw Warmup.noTimes(warmup) }
         let size = source.firstSize
         let isUniform = expectsUniformSizes && source.firstOther(than: size) == nil
         let unit = CacheUnit(uniformSize: isUniform ? size : nil)
@@ -91,6 +97,7 @@ public struct StreamReplay {
             }
         } while try source.next()
         let facts = source.facts(unit: unit)
+        guard facts.warmup < facts.requests else { throw Warmup.nothingLeft(warmup, of: facts.requests) }
         for job in jobs { try verify(job.job, facts) }
         let trace = TraceSummary(
             source.stream, path: path, requests: facts.requests, identity: source.identity,
@@ -117,20 +124,19 @@ public struct StreamReplay {
     private func withoutUser(_ count: Int) -> String { "\(count.counted("request")) without a user left out." }
 }
 
-/// One job of a pass over a stream, and its duration so far.
+/// One job of a pass over a stream, and its processor time so far.
 private final class StreamedRun {
     private var run: JobRun
     private var seconds = 0.0
-    private let clock = ContinuousClock()
 
     init(_ job: ResolvedJob, unit: CacheUnit) {
         run = JobRun(job, facts: SourceFacts(streamOf: unit))
     }
 
     func serve(_ block: borrowing RequestBlock) {
-        let began = clock.now
+        let began = ThreadTime.seconds
         run.serve(block)
-        seconds += (clock.now - began).inSeconds
+        seconds += ThreadTime.seconds - began
     }
 
     func finish(_ facts: SourceFacts) -> RunResult { run.finish(facts, seconds: seconds - run.otherSeconds).result }

@@ -19,6 +19,13 @@ struct StreamRequests {
     private(set) var identity = StreamIdentity()
     /// The users whose requests are in the blocks; `nil` for all. The identity is that of all requests.
     private let part: UserPart?
+    private let warmup: Warmup
+    /// The time of the first request, in microseconds.
+    private var firstTime: Int64?
+    /// The number of warm-up requests among those read so far. It is final once a later request was read.
+    private var warmupRead = 0
+    /// The number of warm-up requests at the start of the piece.
+    private var warmupInPiece = 0
 
     private var objects: [UInt32] = []
     private var sizes: [UInt64] = []
@@ -31,10 +38,13 @@ struct StreamRequests {
     /// The columns of the requests of ``part`` in a piece.
     private var selected = SelectedRequests()
 
-    init(_ path: String, _ load: TraceLoadOptions, mode: ReplayMode, part: UserPart? = nil) throws(TraceError) {
+    init(_ path: String, _ load: TraceLoadOptions, mode: ReplayMode, part: UserPart? = nil, warmup: Warmup = .none)
+        throws(TraceError)
+    {
         var load = load
         self.part = part
         self.mode = mode
+        self.warmup = warmup
         if mode == .perUser {
             toSkip = max(load.skip, 0)
             toGive = max(load.limit ?? .max, 0)
@@ -54,7 +64,26 @@ struct StreamRequests {
         }
         if objects.isEmpty { return false }
         identity.add(objects: objects, sizes: sizes, times: times, users: users, categories: categories)
+        findWarmup()
         return true
+    }
+
+    /// Finds the warm-up requests of the piece. O(log requests).
+    private mutating func findWarmup() {
+        let start = firstTime ?? times[0]
+        firstTime = start
+        switch warmup {
+        case .share: warmupInPiece = 0
+        case .requests(let count): warmupInPiece = max(0, min(objects.count, count - requests))
+        case .time(let time):
+            var (low, high) = (0, objects.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if times[middle] - start < time { low = middle + 1 } else { high = middle }
+            }
+            warmupInPiece = low
+        }
+        warmupRead += warmupInPiece
     }
 
     /// The size of the first request of the piece.
@@ -65,13 +94,14 @@ struct StreamRequests {
         sizes.firstIndex { $0 != size }.map { ($0, sizes[$0]) }
     }
 
-    /// Calls `body` with the piece as a block, which is empty if no request belongs to the part of the users.
+    /// Calls `body` with the piece as a block, or as two where the warm-up ends. A block is empty if no request belongs to the
+    /// part of the users.
     mutating func withBlock(unit: CacheUnit, _ body: (borrowing RequestBlock) -> Void) {
         guard let part else {
             cacheSizes = unit.usesUniformSizes ? [] : sizes.map { Int(clamping: $0) }
             return block(
                 objects: objects, sizes: cacheSizes, times: times, users: users, categories: categories, positions: nil,
-                body)
+                warmup: warmupInPiece, body)
         }
         selected.removeAll()
         for index in objects.indices where part.contains(users[index]) {
@@ -84,12 +114,13 @@ struct StreamRequests {
         }
         block(
             objects: selected.objects, sizes: selected.sizes, times: selected.times, users: selected.users,
-            categories: selected.categories, positions: selected.positions, body)
+            categories: selected.categories, positions: selected.positions,
+            warmup: selected.positions.prefix { $0 < warmupInPiece }.count, body)
     }
 
     private func block(
         objects: [UInt32], sizes: [Int], times: [Int64], users: [UInt32], categories: [CategorySetID],
-        positions: [UInt32]?, _ body: (borrowing RequestBlock) -> Void
+        positions: [UInt32]?, warmup: Int, _ body: (borrowing RequestBlock) -> Void
     ) {
         let (count, sets) = (objects.count, stream.categorySets)
         objects.withUnsafeBufferPointer { objects in
@@ -99,15 +130,22 @@ struct StreamRequests {
                         categories.withUnsafeBufferPointer { categories in
                             (positions ?? []).withUnsafeBufferPointer { places in
                                 guard let firstObject = objects.baseAddress else { return }
-                                func column<Value>(_ values: UnsafeBufferPointer<Value>) -> UnsafePointer<Value>? {
-                                    values.isEmpty ? nil : values.baseAddress
+                                func serve(_ range: Range<Int>, isWarmup: Bool) {
+                                    let start = range.lowerBound
+                                    func column<Value>(_ values: UnsafeBufferPointer<Value>) -> UnsafePointer<Value>? {
+                                        values.isEmpty ? nil : values.baseAddress.map { $0 + start }
+                                    }
+                                    let first = requests + (positions == nil ? start : 0)
+                                    body(
+                                        RequestBlock(
+                                            count: range.count, firstPosition: first, positions: column(places),
+                                            objects: firstObject + start, entries: firstObject + start,
+                                            sizes: column(sizes), times: column(times), categories: column(categories),
+                                            users: column(users), cache: mode == .shared ? 0 : nil, firstRequest: first,
+                                            isWarmup: isWarmup, warmup: warmupRead, categorySets: sets))
                                 }
-                                body(
-                                    RequestBlock(
-                                        count: count, firstPosition: requests, positions: column(places),
-                                        objects: firstObject, entries: firstObject, sizes: column(sizes),
-                                        times: column(times), categories: column(categories), users: column(users),
-                                        cache: mode == .shared ? 0 : nil, firstRequest: requests, categorySets: sets))
+                                if warmup > 0 { serve(0..<warmup, isWarmup: true) }
+                                if warmupInPiece < self.objects.count { serve(warmup..<count, isWarmup: false) }
                             }
                         }
                     }
@@ -121,6 +159,7 @@ struct StreamRequests {
         var facts = SourceFacts(streamOf: unit)
         facts.sizeUnit = stream.sizeUnit
         facts.requests = requests + objects.count
+        facts.warmup = warmupRead
         facts.objectCount = identity.objects.count
         facts.userCount = identity.users.count
         facts.categorySets = stream.categorySets

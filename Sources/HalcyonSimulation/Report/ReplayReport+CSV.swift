@@ -7,21 +7,49 @@ extension ReplayReport {
 
     /// Returns several reports as one CSV.
     public static func csv(_ reports: [ReplayReport]) -> Data {
-        var text = columns.map(\.name).joined(separator: ",") + "\n"
-        for report in reports {
-            for run in report.runs {
-                text += columns.map { quoted($0.value(report, run)) }.joined(separator: ",") + "\n"
-                for part in run.breakdown ?? [] {
-                    let fields = columns.map { column in
-                        Self.field(column.name, of: part)
-                            ?? (identity.contains(column.name) ? column.value(report, run) : "")
-                    }
-                    text += fields.map(quoted).joined(separator: ",") + "\n"
-                }
-            }
-        }
-        return Data(text.utf8)
+        let lines = [columns.map(\.name)] + reports.flatMap(\.rows).map { $0.map(quoted) }
+        return Data(lines.map { $0.joined(separator: ",") + "\n" }.joined().utf8)
     }
+
+    /// Returns the rows of the CSV as one flat JSON object per line: the same names, in the same order. Empty fields are null,
+    /// and counts and ratios are numbers.
+    public func jsonLines() throws -> Data {
+        let columns = Self.columns
+        return Data(
+            try rows.map { row in
+                let fields = try zip(columns, row).map { column, field in
+                    let name = "\"\(column.name)\":"
+                    if Self.texts.contains(column.name) {
+                        return name
+                            + (field.isEmpty ? "null" : String(decoding: try JSONReport.compact(field), as: UTF8.self))
+                    }
+                    // No number of a report is infinite, but JSON would have no word for it.
+                    return name + (Double(field)?.isFinite == true ? field : "null")
+                }
+                return "{" + fields.joined(separator: ",") + "}\n"
+            }.joined().utf8)
+    }
+
+    /// The fields of each row: one for each run, followed by those of its categories and users.
+    private var rows: [[String]] {
+        let columns = Self.columns
+        return runs.flatMap { run in
+            [columns.map { $0.value(self, run) }]
+                + (run.breakdown ?? []).map { part in
+                    columns.map { column in
+                        Self.field(column.name, of: part)
+                            ?? (Self.identity.contains(column.name) ? column.value(self, run) : "")
+                    }
+                }
+        }
+    }
+
+    /// The columns that are texts; all others are numbers.
+    private static let texts: Set = [
+        "trace", "fingerprint", "mode", "policy", "label", "capacity_asked", "capacity_unit", "halcyon_version",
+        "models",
+        "prefetch", "prefetch_budget", "kernels", "prefetch_kernels", "by", "name", "build_id",
+    ]
 
     /// The columns that a row of a category or a user shares with its run.
     private static let identity: Set = [

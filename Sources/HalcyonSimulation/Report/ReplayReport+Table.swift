@@ -60,10 +60,12 @@ extension ReplayReport {
         var text: String
         if let tiers = run.tiers {
             let ratio = tiers.decodedSizeRatio.map { " (decoded, \($0.decimals(1)) × the size on disk)" } ?? ""
-            text = "memory \(amount(tiers.memoryCapacity, run))\(ratio), disk \(amount(tiers.diskCapacity, run))"
+            text = "memory \(exactAmount(tiers.memoryCapacity, run))\(ratio), "
+            text += "disk \(exactAmount(tiers.diskCapacity, run))"
         } else {
-            text = "capacity \(amount(run.capacity, run))"
-            if requested != "\(run.capacity)", requested.last == "%" { text += " (\(requested))" }
+            let isShare = requested.last == "%"
+            text = "capacity \(isShare ? amount(run.capacity, run) : exactAmount(run.capacity, run))"
+            if requested != "\(run.capacity)", isShare { text += " (\(requested))" }
         }
         if run.mode == .perUser { text += " a user, \(run.caches.counted("user"))" }
         return text + ", \(run.requests.counted("request")) counted"
@@ -71,6 +73,10 @@ extension ReplayReport {
 
     private func amount(_ capacity: Int, _ run: RunResult) -> String {
         run.capacityUnit == .bytes ? capacity.bytesForPeople : capacity.counted("object")
+    }
+
+    private func exactAmount(_ capacity: Int, _ run: RunResult) -> String {
+        run.capacityUnit == .bytes ? capacity.exactBytesForPeople : capacity.counted("object")
     }
 }
 

@@ -45,24 +45,6 @@ public struct ReplayReport: Sendable, Codable {
 
     /// Returns the report as one JSON object with sorted keys.
     public func json() throws -> Data { try JSONReport.data(self) }
-
-    /// Returns one line per run: a JSON object with the run and its trace.
-    public func jsonLines() throws -> Data {
-        struct Line: Encodable {
-            let schema: String
-            let halcyonVersion: String
-            let resultVersion: Int
-            let buildId: String
-            let trace: TraceSummary
-            let run: RunResult
-        }
-        return try JSONReport.lines(
-            runs.map {
-                Line(
-                    schema: schema, halcyonVersion: halcyonVersion, resultVersion: resultVersion, buildId: buildId,
-                    trace: trace, run: $0)
-            })
-    }
 }
 
 /// The JSON encoding of all Halcyon reports: sorted snake-case names, the same bytes on every platform.

@@ -334,8 +334,9 @@ struct RunTable {
 /// The references that the column *gap closed* compares with: LRU below, the offline optimum above.
 ///
 /// The references do not depend on which other policies were requested. Belady always admits. In a small cache,
-/// a policy that may refuse objects can have more hits. Its reference is therefore `belady(bypass=on)` if the cache holds
-/// fewer than ``smallCache`` objects of average size.
+/// a policy that refuses objects can have more hits. Its reference is therefore `belady(bypass=on)` if the cache holds
+/// fewer than ``smallCache`` objects of average size and the run refused an object that fits. A run that refused none is bounded
+/// by Belady, whatever its policy may do elsewhere.
 package struct GapReferences {
     /// The number of objects of average size from which bypassing is taken to make no difference.
     package static let smallCache = 1_000
@@ -355,7 +356,7 @@ package struct GapReferences {
         bypassing = belady.first { $0.first.parameters["bypass"] == "on" }
         isSmall = Self.isSmall(
             rows[0].first.capacity, objects: trace.objects, distinctSize: trace.distinctSize)
-        refusing = rows.filter { Self.mayRefuse($0) }.map(\.label)
+        refusing = rows.filter { Self.refuses($0) }.map(\.label)
         sizesVary = trace.sizesVary
     }
 
@@ -371,14 +372,15 @@ package struct GapReferences {
     /// not replayed, or there is no gap.
     func gapClosed(by row: RunRow) -> (share: Double, margin: Double)? {
         guard let low = lru?.mean({ $0.objectHitRatio }),
-            let high = (isSmall && Self.mayRefuse(row) ? bypassing : optimum)?.mean({ $0.objectHitRatio }), high > low
+            let high = (isSmall && Self.refuses(row) ? bypassing : optimum)?.mean({ $0.objectHitRatio }), high > low
         else { return nil }
         let gap = high - low
         return ((row.mean { $0.objectHitRatio } - low) / gap, row.margin { $0.objectHitRatio } / gap)
     }
 
-    private static func mayRefuse(_ row: RunRow) -> Bool {
-        row.first.traits.contains("has_admission") || row.first.parameters["bypass"] == "on"
+    /// Whether the row is the optimum that bypasses, or a run of it refused an object that fits into the cache.
+    private static func refuses(_ row: RunRow) -> Bool {
+        row.first.parameters["bypass"] == "on" || row.runs.contains { $0.admissionsRefused > $0.refusedTooLarge }
     }
 
     /// The sentences that name the references.
@@ -388,7 +390,7 @@ package struct GapReferences {
         let names = refusing.filter { !$0.hasPrefix("belady") }
         if isSmall, !names.isEmpty {
             notes.append(
-                "gap closed: from lru to belady; of \(names.joined(separator: ", ")), which may refuse objects, "
+                "gap closed: from lru to belady; of \(names.joined(separator: ", ")), which refused objects, "
                     + (bypassing == nil ? "only beside belady(bypass=on)." : "to belady(bypass=on)."))
         } else {
             notes.append("gap closed: from lru to belady.")

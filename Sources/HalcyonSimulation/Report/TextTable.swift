@@ -83,7 +83,7 @@ extension Int {
     /// - Parameter noun: the singular of a noun whose plural ends in -s.
     public func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 
-    /// The number of bytes with a unit of powers of 1000.
+    /// The number of bytes with a unit of powers of 1000, rounded to one decimal.
     public var bytesForPeople: String {
         let units = ["B", "KB", "MB", "GB", "TB", "PB"]
         var (value, unit) = (Double(self), 0)
@@ -92,5 +92,20 @@ extension Int {
             unit += 1
         }
         return unit == 0 ? "\(self) B" : "\(value.decimals(1)) \(units[unit])"
+    }
+
+    /// The exact number of bytes: with a unit of powers of 1000 (`1.5 KB`) or of 1024 (`1.0 KiB`) if one decimal is exact,
+    /// otherwise rounded and in full (`1.0 KB (1,030 B)`).
+    public var exactBytesForPeople: String {
+        var scale = 1
+        for _ in 0..<5 where magnitude >= UInt(scale) * 1_000 { scale *= 1_000 }
+        if (self * 10).quotientAndRemainder(dividingBy: scale).remainder == 0 { return bytesForPeople }
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB"]
+        for (place, unit) in units.enumerated().reversed() {
+            let size = 1 << (10 * (place + 1))
+            let (tenths, remainder) = (self * 10).quotientAndRemainder(dividingBy: size)
+            if abs(tenths) >= 10, remainder == 0 { return "\((Double(tenths) / 10).decimals(1)) \(unit)" }
+        }
+        return "\(bytesForPeople) (\(grouped) B)"
     }
 }

@@ -56,9 +56,10 @@ public struct RunResult: Sendable, Codable {
     public var seed: UInt64
     /// The matrix routines that the policy computed with. Nil for a policy without a parameter `kernels`.
     public var kernels: KernelInfo?
-    /// The duration of the run, in seconds. Depends on the machine.
+    /// The processor time of the run's thread, in seconds: of the fastest of up to five runs if one takes less than 50 ms.
+    /// Depends on the machine. With ``ReplayOptions/timings``, and for a stream, it is that of one run.
     public var seconds: Double
-    /// The requests per second, including the warm-up.
+    /// The requests per second of processor time, including the warm-up.
     public var requestsPerSecond: Double
     /// The heap bytes of the metadata of all caches at the end. A model that several caches share counts once.
     public var metadataBytes: Int
@@ -138,7 +139,7 @@ extension RunResult {
     /// Creates the result of a run.
     ///
     /// - Parameters:
-    ///   - seconds: the duration of the run.
+    ///   - seconds: the processor time of the run.
     ///   - timings: the durations of accesses and evictions; `nil` if they were not measured.
     init(
         _ resolved: ResolvedJob, facts: SourceFacts, recorder: Recorder, caches: CacheSummary, seconds: Double,
@@ -159,11 +160,12 @@ extension RunResult {
             admissionsRefused: recorder.refused, refusedTooLarge: recorder.refusedTooLarge, stale: recorder.stale,
             warmupRequests: recorder.warmupServed,
             seed: job.options.seed, kernels: policies.lazy.compactMap { KernelInfo($0) }.first, seconds: seconds,
-            requestsPerSecond: seconds > 0 ? Double(total.requests + recorder.warmupServed) / seconds : 0,
+            requestsPerSecond: 0,
             metadataBytes: caches.metadataBytes.total, metadataFixedBytes: caches.metadataBytes.fixed,
             metadataBytesPerResident: caches.bytesPerResident,
             metrics: Dictionary(caches.metrics.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
             windows: recorder.windows, timings: timings)
+        setSeconds(seconds)
         if job.options.byCategory { categories = Self.byCategory(recorder.byCategorySet, facts) }
         if job.options.byUser { users = Self.named(recorder.byUser, facts.names.users) }
         if job.options.byCategory || job.options.byUser {
@@ -184,6 +186,12 @@ extension RunResult {
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
             prefetch = PrefetchResult(options, prefetching, timeResolution: facts.timeResolution, recorder)
         }
+    }
+
+    /// Sets the processor time, and the speed by it.
+    mutating func setSeconds(_ seconds: Double) {
+        self.seconds = seconds
+        requestsPerSecond = seconds > 0 ? Double(requests + warmupRequests) / seconds : 0
     }
 
     /// Returns the parameters of the policy that results name; for two tiers with different policies, with the tier in front.

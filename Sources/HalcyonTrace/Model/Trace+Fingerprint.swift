@@ -1,5 +1,6 @@
 extension Trace {
-    /// A 64-bit hash of entries, sizes, times, categories and users, as 16 hexadecimal digits.
+    /// A 64-bit hash of entries, sizes, times, categories and users, and of the length of a warm-up trace if there is one, as
+    /// 16 hexadecimal digits.
     ///
     /// It depends on the content of the trace, not on its file, its reader or its names. It identifies a trace but
     /// does not protect against forgery, because the hash is not cryptographic. O(requests).
@@ -12,6 +13,7 @@ extension Trace {
         addTimes(to: &hash)
         addCategories(to: &hash)
         if !lifetimes.isEmpty { hash.add(lifetimes) }
+        if warmupCount > 0 { hash.add([UInt64(warmupCount)]) }
         let digits = String(hash.state, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

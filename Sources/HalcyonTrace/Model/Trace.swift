@@ -47,6 +47,8 @@ public struct Trace: Sendable {
     /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or
     /// one whose requests were changed, has none.
     public package(set) var recording: TraceRecording?
+    /// The number of requests at the start that belong to a warm-up trace; see ``warmed(by:)``. 0 by default.
+    public package(set) var warmupCount = 0
 
     /// The user number of a request without a user.
     public static let noUser = UInt32.max

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 import Synchronization
 
 /// A file that appears at its path only once it is complete.
@@ -153,7 +154,7 @@ public final class AtomicFile {
     }
 
     private func fault(_ what: String) -> TraceError {
-        TraceError(file: name, message: "\(what): \(String(cString: strerror(errno)))", isOfOutput: true)
+        TraceError(file: name, message: "\(what): \(SystemReason.ofLastCall)", isOfOutput: true)
     }
 
     private static func nameBeside(_ path: String) -> String {

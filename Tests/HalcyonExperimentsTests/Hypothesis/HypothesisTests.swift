@@ -54,7 +54,7 @@ import Testing
                 await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
             let run = try ReplayJob(
                 policy: policy, capacity: capacity, mode: .perUser, models: models,
-                options: ReplayOptions(warmup: options.warmup, seed: options.seed)
+                options: ReplayOptions(warmup: .share(options.warmup), seed: options.seed)
             ).run(over: ReplayInput(trace))
             #expect(found.hitRatio == run.objectHitRatio && run.models == models)
             ratios.insert(found.hitRatio)

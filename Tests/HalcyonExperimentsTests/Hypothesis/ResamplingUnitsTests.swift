@@ -29,7 +29,7 @@ import Testing
         let users = (0..<UInt32(4_000)).map { (position: UInt32) -> UInt32 in
             position % 10 == 0 ? position / 10 % 60 + 1 : 0
         }
-        #expect(ResamplingUnits(trace(users), warmup: 0, seed: 1).kind == .timeBlocks)
+        #expect(ResamplingUnits(trace(users), warmup: .none, seed: 1).kind == .timeBlocks)
     }
 
     @Test func manyRequestsWithoutUserGiveTimeBlocks() {
@@ -38,12 +38,12 @@ import Testing
                 position % every == 0 ? Trace.noUser : UInt32(position % 41)
             }
         }
-        #expect(ResamplingUnits(trace(users(every: 20)), warmup: 0, seed: 1).kind == .users)
-        #expect(ResamplingUnits(trace(users(every: 5)), warmup: 0, seed: 1).kind == .timeBlocks)
+        #expect(ResamplingUnits(trace(users(every: 20)), warmup: .none, seed: 1).kind == .users)
+        #expect(ResamplingUnits(trace(users(every: 5)), warmup: .none, seed: 1).kind == .timeBlocks)
     }
 
     @Test func veryManyUsersFormGroups() {
-        let units = ResamplingUnits(trace((0..<UInt32(10_000)).map { $0 % 5_000 }), warmup: 0, seed: 1)
+        let units = ResamplingUnits(trace((0..<UInt32(10_000)).map { $0 % 5_000 }), warmup: .none, seed: 1)
         #expect(units.weights.count == 2_000)
         #expect(units.weights.reduce(0, +) == 10_000)
         // 5,000 users in 2,000 groups: two or three each, of two requests.

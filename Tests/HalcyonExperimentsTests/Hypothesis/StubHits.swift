@@ -31,7 +31,7 @@ struct StubHits {
         return sets
     }
 
-    static let units = ResamplingUnits(trace, warmup: 0, seed: 1)
+    static let units = ResamplingUnits(trace, warmup: .none, seed: 1)
 
     /// The replays of some cells, of one trace drawn by `seed`.
     func cells(_ count: Int, seed: UInt64) -> [CellHits] {

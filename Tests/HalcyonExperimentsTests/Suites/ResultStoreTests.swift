@@ -58,6 +58,10 @@ struct ResultStoreTests {
         var warm = base
         warm.options.warmup = 0.5
         jobs.append((warm, .given, "a"))
+        for warmup: Warmup in [.requests(5), .time(5_000_000), .time(5_000)] {
+            warm.options.warmup = warmup
+            jobs.append((warm, .given, "a"))
+        }
         for name in ["random", "s3-fifo", "s3-fifo(small=0.3)"] {
             jobs.append(
                 (ReplayJob(policy: try PolicyCatalogue.classical.policy(name), capacity: .number(10)), .given, "a"))
@@ -92,7 +96,7 @@ struct ResultStoreTests {
         let job = ReplayJob(
             policy: ConfiguredPolicy(KingfisherDisk.self), capacity: .number(10),
             tiers: try TierOptions(parsing: "memory=2:kingfisher-memory,disk=10:kingfisher-disk"))
-        let units = UnitCounter(trace, warmup: 0)
+        let units = UnitCounter(trace, warmup: .none)
         var counted = job
         counted.options = units.options(job.options)
         let input = ReplayInput(trace)

@@ -110,7 +110,8 @@ struct SuiteFileTests {
             (
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
                 "s.yml:2:24: A trace has no 'limits': accepted are path, name, then, sizes, columns, header, delimiter, "
-                    + "format, time_unit, use_ttl, preset, block_size, count_writes, limit, skip, sort, shuffle."
+                    + "format, time_unit, use_ttl, preset, block_size, count_writes, limit, skip, sort, shuffle, "
+                    + "warmup_trace."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",

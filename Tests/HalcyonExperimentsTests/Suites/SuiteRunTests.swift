@@ -241,4 +241,33 @@ struct SuiteRunTests {
         // A thousand users a group, with a standard deviation of 31.
         #expect(counts.allSatisfy { (850...1_150).contains($0) })
     }
+
+    @Test("Cells of a warm-up trace and of each kind of warm-up have results and identities of their own")
+    func cellsOfEachWarmUpHaveTheirOwnResults() async throws {
+        let text = """
+            schema: halcyon.suite/1
+            traces:
+              - {path: b.csv, name: plain}
+              - {path: b.csv, name: warmed, warmup_trace: a.csv}
+            experiments:
+            """
+        let warmups = ["0.25", "25%", "1000", "1k", "1000s"]
+        let experiments = warmups.enumerated().map { number, warmup in
+            "  - {name: e\(number), policies: [lru], capacities: [40], warmup: \(warmup)}"
+        }
+        _ = try folder.file("warm.yml", ([text] + experiments).joined(separator: "\n") + "\n")
+        let store = ResultStore(folder: "\(folder.path)/warm")
+        let run = SuiteRun(try Suite(path: "\(folder.path)/warm.yml"), store: store, options: .init())
+        _ = try await run.run(run.schedule())
+        let cells = try store.cells()
+        // A share and its percentage, and a number and its thousands, are one cell each; times are one a second.
+        #expect(cells.count == 6 && Set(cells.map(\.identity.warmup)) == ["0.25", "1000", "1000s"])
+        #expect(Set(cells.map(\.identity.fingerprint)).count == 2)
+        for cell in cells {
+            let first = cell.trace.name == "warmed" ? 4_000 : 0
+            #expect(cell.counts.warmupRequests == first + 1_000 && cell.counts.requests == 3_000)
+        }
+        let hits = Dictionary(grouping: cells, by: \.trace.name).mapValues { Set($0.map(\.counts.hits)) }
+        #expect(hits["plain"]?.count == 1 && hits["warmed"]?.count == 1)
+    }
 }

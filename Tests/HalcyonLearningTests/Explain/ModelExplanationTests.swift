@@ -167,7 +167,7 @@ struct ModelExplanationTests {
         var evaluator = NetworkEvaluator(
             weights: model.learner.pointee.trainer.network.weights, inputs: Feature.width, hidden: parameters.hidden,
             blas: parameters.blas)
-        // By hand: the loss of each held-back sample by the weights before its group is trained on.
+        // By hand: the loss of each observed sample by the weights before its group is trained on.
         var (losses, lateLosses): ([Double], [Double]) = ([], [])
         for group in 0..<(count / OnlineTrainer.group) {
             evaluator.load(model.learner.pointee.trainer.network.weights)

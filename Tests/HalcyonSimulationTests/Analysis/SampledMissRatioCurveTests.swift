@@ -1,3 +1,4 @@
+import HalcyonTestSupport
 import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
@@ -56,6 +57,67 @@ struct SampledMissRatioCurveTests {
             let error = try #require(point.standardError)
             #expect(abs(point.missRatio - exact.missRatio(atCapacity: capacity)) <= 3 * error)
         }
+    }
+
+    /// A trace whose exact curve is compared with sampled ones.
+    struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let trace: @Sendable () throws -> Trace
+    }
+
+    static let cases = [
+        Case(testDescription: "shop") { try Trace.load(BundledTrace.path("shop.csv")) },
+        Case(testDescription: "feed, objects") {
+            var options = TraceLoadOptions()
+            options.sizes = .unit
+            return try Trace.load(BundledTrace.path("feed.csv"), options)
+        },
+        Case(testDescription: "feed, bytes") { try Trace.load(BundledTrace.path("feed.csv")) },
+        Case(testDescription: "Zipf") {
+            try ZipfModel(requests: 60_000, objects: 10_000, alpha: 0.8).generate(seed: 3, names: false)
+        },
+        Case(testDescription: "three times in a row") {
+            TinyTraces.unit((0..<90_000).map { UInt32($0 / 3) })
+        },
+    ]
+
+    @Test("Intervals of two standard errors cover the exact ratio, and the estimates have no bias")
+    func intervalsCoverTheExactRatio() throws {
+        var (covered, total) = (0, 0)
+        for given in Self.cases {
+            let (within, count) = try coverage(of: given)
+            #expect(Double(within) >= 0.91 * Double(count), "\(given): \(within) of \(count)")
+            covered += within
+            total += count
+        }
+        #expect(total == 5 * 60 * 5 && Double(covered) >= 0.94 * Double(total), "\(covered) of \(total)")
+    }
+
+    /// Returns how many of 60 seeds × 5 capacities cover the exact ratio. The mean error at each capacity must be within three
+    /// of its own standard errors.
+    private func coverage(of given: Case) throws -> (within: Int, count: Int) {
+        let trace = try given.trace()
+        let exact = MissRatioCurve.exact(of: trace)
+        let capacities = [0.02, 0.05, 0.1, 0.2, 0.4].map { UInt64($0 * Double(trace.distinctSize)) }
+        var errors = capacities.map { _ in [Double]() }
+        var (within, count) = (0, 0)
+        for seed: UInt64 in 1...60 {
+            let sampled = MissRatioCurve.sampled(of: trace, rate: 0.1, seed: seed)
+            for (place, capacity) in capacities.enumerated() {
+                let point = try #require(sampled.point(atCapacity: capacity))
+                let error = point.missRatio - exact.missRatio(atCapacity: capacity)
+                errors[place].append(error)
+                count += 1
+                within += try abs(error) <= 2 * #require(point.standardError) + 1e-12 ? 1 : 0
+            }
+        }
+        for (capacity, errors) in zip(capacities, errors) {
+            let mean = errors.reduce(0, +) / Double(errors.count)
+            let squares = errors.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            let noise = (squares / Double(errors.count - 1) / Double(errors.count)).squareRoot()
+            #expect(abs(mean) <= 3 * noise + 1e-12, "\(given) at \(capacity): bias \(mean) beside \(noise)")
+        }
+        return (within, count)
     }
 
     @Test("The sampled byte curve is within three standard errors of the exact one")

@@ -11,7 +11,7 @@ import Testing
 @Suite("The planner does little harm", .timeLimit(.minutes(20)))
 struct PlannerHarmTests {
     private func run(
-        _ trace: Trace, _ prefetch: String, capacity: String, mode: ReplayMode = .shared, warmup: Double = 0.25
+        _ trace: Trace, _ prefetch: String, capacity: String, mode: ReplayMode = .shared, warmup: Warmup = 0.25
     ) async throws -> (hitRatio: Double, prefetch: PrefetchResult) {
         var options = ReplayOptions(warmup: warmup)
         options.prefetch = try PrefetchOptions(
@@ -26,7 +26,7 @@ struct PlannerHarmTests {
     @Test("In a shared cache whose victims are soon re-requested prefetching costs at most 0.2 points")
     func prefetchingInASharedCacheCostsNoHits() async throws {
         let trace = try Trace.load(BundledTrace.path("feed.csv")).selection(limit: 60_000, withUserOnly: false).trace
-        let large = try await run(trace, "planner", capacity: "1%", warmup: 0)
+        let large = try await run(trace, "planner", capacity: "1%", warmup: .none)
         #expect(large.hitRatio >= large.prefetch.objectHitRatioWithout, "\(large)")
         // A cache of 0.1 % lost 2.5 points while an evicted object that was prefetched again did not count as a
         // return.
@@ -42,7 +42,7 @@ struct PlannerHarmTests {
         load.sizes = .lognormal(median: 400_000, sigma: 1.5)
         let trace = try Trace.load(BundledTrace.path("shop.csv"), load).selection(limit: 20_000, withUserOnly: true)
             .trace
-        let result = try await run(trace, "planner", capacity: capacity, mode: .perUser, warmup: 0)
+        let result = try await run(trace, "planner", capacity: capacity, mode: .perUser, warmup: .none)
         #expect(result.hitRatio >= result.prefetch.objectHitRatioWithout - 0.002, "\(result)")
         #expect(result.prefetch.precision > 0.1, "\(result)")
     }
@@ -53,7 +53,7 @@ struct PlannerHarmTests {
         let trace = Trace(
             entries: requests, times: TimeColumn(count: requests.count), users: [],
             objectSizes: Array(repeating: 50_000_000, count: 30), userCount: 0, sizeUnit: .bytes, names: TraceNames())
-        let result = try await run(trace, policy, capacity: "40MB", warmup: 0)
+        let result = try await run(trace, policy, capacity: "40MB", warmup: .none)
         #expect(result.hitRatio == 0 && result.prefetch.fetched == 0 && result.prefetch.fetchedSize == 0, "\(result)")
     }
 }

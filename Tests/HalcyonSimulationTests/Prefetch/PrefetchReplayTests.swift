@@ -23,7 +23,7 @@ struct PrefetchReplayTests {
 
     private func run(
         _ trace: Trace, _ prefetch: String, capacity: Int, budget: String = "1/request", latency: Int64 = 0,
-        policy: String = "lru", mode: ReplayMode = .shared, warmup: Double = 0
+        policy: String = "lru", mode: ReplayMode = .shared, warmup: Warmup = .none
     ) async throws -> (RunResult, PrefetchResult) {
         var options = ReplayOptions(warmup: warmup)
         options.prefetch = try PrefetchOptions(

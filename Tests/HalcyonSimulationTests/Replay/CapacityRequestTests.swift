@@ -54,11 +54,54 @@ struct CapacityRequestTests {
     }
 
     @Test(
+        "A number has a power of 1000 or an exponent, and a size a unit of 1000 or of 1024",
+        arguments: [
+            ("1k", 1_000), ("1K", 1_000), ("1M", 1_000_000), ("1g", 1_000_000_000), ("2T", 2_000_000_000_000),
+            ("1.5k", 1_500), ("0.25M", 250_000), ("1e3", 1_000), ("1E3", 1_000), ("1.5e6", 1_500_000), ("7e0", 7),
+            ("1e+3", 1_000), ("1.50k", 1_500), ("1KB", 1_000), ("1kb", 1_000), ("1KiB", 1_024), ("1kib", 1_024),
+            ("1MB", 1_000_000), ("1MiB", 1_048_576), ("1GiB", 1_073_741_824), ("9007199254740k", 9_007_199_254_740_000),
+        ])
+    func numbersHavePowersOf1000(text: String, expected: Int) throws {
+        let request = try CapacityRequest(parsing: text)
+        #expect(try request.resolved(unit: .bytes, distinct: nil) == expected)
+        if text.lowercased().hasSuffix("b") {
+            #expect(throws: ReplayError.self) { try request.resolved(unit: .objects, distinct: nil) }
+        } else {
+            // A number is the same request however it is written, so that stored cells have one identity.
+            #expect(request == .number(expected) && request.description == "\(expected)")
+            #expect(try request.resolved(unit: .objects, distinct: nil) == expected)
+        }
+    }
+
+    @Test(
+        "A capacity is shown with a unit that tells it from every other",
+        arguments: [
+            (1_000, "1.0 KB"), (1_024, "1.0 KiB"), (1_030, "1.0 KB (1,030 B)"), (1_500, "1.5 KB"), (1_536, "1.5 KiB"),
+            (999, "999 B"), (1_000_000, "1.0 MB"), (1_048_576, "1.0 MiB"), (64 << 20, "64.0 MiB"), (1 << 40, "1.0 TiB"),
+            (64_000_000, "64.0 MB"), (999_960, "1.0 MB (999,960 B)"), (1_024_000, "1000.0 KiB"), (0, "0 B"),
+        ])
+    func capacitiesAreShownApart(bytes: Int, expected: String) {
+        #expect(bytes.exactBytesForPeople == expected)
+    }
+
+    @Test("Separators of thousands are refused by a sentence, and lists of capacities are not")
+    func separatorsOfThousandsAreRefused() throws {
+        for text in ["1,000", "10,000,000", "1_000", "1 000", "1'000", "1%,1,000"] {
+            let error = #expect(throws: ReplayError.self) { try CapacityRequest.list(parsing: text) }
+            #expect(error?.description.contains("without separators") == true, "\(text)")
+        }
+        #expect(try CapacityRequest.list(parsing: "10,100,1k").map(\.description) == ["10", "100", "1000"])
+        #expect(
+            try CapacityRequest.list(parsing: "1k..1M:4").map(\.description) == ["1000", "10000", "100000", "1000000"])
+    }
+
+    @Test(
         "Any other text of a capacity is refused",
         arguments: [
             "", "%", "0%", "101%", "-1", "-1%", "x", "1X", "nan%", "inf%", "1%,", "0", "0.0", "-0.5", "0.4B", "0KB",
             "1%..2%", "1%..2%:1",
-            "2%..1%:3", "1%..5:3", "..5:3", "1%..:3", "1%..2%:x", "1%:3..2%",
+            "2%..1%:3", "1%..5:3", "..5:3", "1%..:3", "1%..2%:x", "1%:3..2%", "k", ".k",
+            "1.0005k", "1e-3", "1e", "e3", "0k", "0e5", "1e99", "1.2.3k", "1kk", "-1k", "1K%",
         ])
     func invalidCapacityIsRefused(text: String) {
         #expect(throws: ReplayError.self) { try CapacityRequest.list(parsing: text) }

@@ -129,7 +129,7 @@ struct CombinationTests {
         job.options.warmup = 0.5
         let half = try job.run(over: ReplayInput(trace))
         // Decisions are the same, so that the first half has the missing counts.
-        job.options.warmup = 0
+        job.options.warmup = .none
         let early = try job.run(over: ReplayInput(trace.selection(limit: trace.count / 2).trace))
         #expect(half.requests == trace.count - trace.count / 2 && half.warmupRequests == trace.count / 2)
         #expect(half.hits == all.hits - early.hits && half.evictions == all.evictions - early.evictions)

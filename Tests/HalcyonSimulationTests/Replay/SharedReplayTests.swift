@@ -22,7 +22,7 @@ struct SharedReplayTests {
         let trace = TinyTraces.scrambled(count: 10_007, objects: 300)
         let hits = bookLRUHits(trace.entries, capacity: 40)
         for warmup in [0, 0.25, 0.9999] {
-            let result = try await run(trace, "lru", "40", ReplayOptions(warmup: warmup, windows: 7))
+            let result = try await run(trace, "lru", "40", ReplayOptions(warmup: .share(warmup), windows: 7))
             let first = Int((warmup * 10_007).rounded(.down))
             #expect(result.warmupRequests == first)
             #expect(result.requests == 10_007 - first)

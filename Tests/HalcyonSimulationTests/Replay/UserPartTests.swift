@@ -86,7 +86,8 @@ struct UserPartTests {
     }
 
     private func jobs(hasSizes: Bool, isStream: Bool) throws -> [ReplayJob] {
-        let options = ReplayOptions(warmup: isStream ? 0 : 0.3, seed: 3, windows: 7, byCategory: true, byUser: true)
+        let options = ReplayOptions(
+            warmup: isStream ? .requests(20) : 0.3, seed: 3, windows: 7, byCategory: true, byUser: true)
         let capacity = CapacityRequest.number(hasSizes ? 900 : 6)
         let policies = try ["lru", "s3-fifo", "gdsf", "random", "w-tinylfu", "learned"].map {
             try PolicyCatalogue.standard.policy($0)

@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonEviction
 import HalcyonExperiments
 import HalcyonLearning
@@ -20,7 +21,7 @@ struct RunTimingsTests {
         let policy: String
         let mode: ReplayMode
         let models: ModelSharing
-        let warmup: Double
+        let warmup: Warmup
         var tiers: TierOptions?
         var prefetch: PrefetchOptions?
 
@@ -29,7 +30,7 @@ struct RunTimingsTests {
 
     static let settings: [Setting] = policies.flatMap { policy in
         [
-            Setting(policy: policy, mode: .shared, models: .shared, warmup: 0),
+            Setting(policy: policy, mode: .shared, models: .shared, warmup: .none),
             Setting(policy: policy, mode: .shared, models: .shared, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .shared, warmup: 0.3),
             Setting(policy: policy, mode: .perUser, models: .own, warmup: 0.3),
@@ -101,5 +102,36 @@ struct RunTimingsTests {
         #expect(times.hit == TimeDistribution(count: 0, mean: 0, p50: 0, p90: 0, p99: 0, p999: 0, max: 0))
         #expect(times.miss.count == 4)
         #expect(times.eviction.count == 2)
+    }
+
+    /// A processor that waits uses no processor time, however long that takes.
+    @Test("The time of a run is processor time of its thread")
+    func timeOfARunIsProcessorTime() {
+        let began = ThreadTime.seconds
+        usleep(200_000)
+        let waited = ThreadTime.seconds - began
+        #expect(waited >= 0 && waited < 0.2)
+        var state: UInt64 = 1
+        for _ in 0..<2_000_000 { state = state &* 6_364_136_223_846_793_005 &+ 1 }
+        #expect(ThreadTime.seconds - began > waited && state != 0)
+    }
+
+    @Test("A short run is repeated for its speed, with the result of the first")
+    func shortRunIsRepeatedForItsSpeed() throws {
+        let trace = try BrowsingModel.shop.generate(seed: 1, names: false).selection(limit: 5_000).trace
+        let input = ReplayInput(trace)
+        for policy in ["lru", "learned", "random"] {
+            let job = ReplayJob(
+                policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(100),
+                options: ReplayOptions(warmup: .requests(1_000)))
+            let progress = ReplayProgress(total: trace.count)
+            let resolved = try job.resolved(for: input)
+            let (once, measured) = (
+                resolved.run(over: input).result, resolved.measured(over: input, progress: progress).result
+            )
+            #expect(once.hits == measured.hits && once.windows == measured.windows && once.metrics == measured.metrics)
+            #expect(measured.requestsPerSecond == 5_000 / measured.seconds)
+            #expect(progress.completed == trace.count)
+        }
     }
 }

@@ -202,6 +202,22 @@ def _column(values: list[Any], kind: str) -> "pd.Series[Any]":
     return pd.Series([pd.NA if value is None else value for value in values], dtype=kind)
 
 
+def _warmup(text: str | None) -> float | None:
+    """Returns a share below 1, a number of requests from 1 on, or a time in seconds below 0, so that no two are equal."""
+    if text is None or not text.endswith("s"):
+        return None if text is None else float(text)
+    return -float(text[:-2]) / 1000 if text.endswith("ms") else -float(text[:-1])
+
+
+def warmup_name(warmup: float) -> str:
+    """Returns the name of a value of the column ``warmup``."""
+    if warmup == 0:
+        return "no warm-up"
+    if warmup < 0:
+        return f"warm-up {-warmup:,g} s"
+    return f"warm-up {100 * warmup:g} %" if warmup < 1 else f"warm-up {int(warmup):,} requests"
+
+
 def _row(cell: Cell) -> dict[str, Any]:
     document, identity = cell.document, cell.identity
     trace, counts = document["trace"], document["counts"]
@@ -232,7 +248,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "prefetch_budget": prefetch.get("budget"),
         "prefetch_latency_us": prefetch.get("latency_us"),
         "time_resolution_us": trace.get("time_resolution_us"),
-        "warmup": identity.get("warmup"),
+        "warmup": _warmup(identity.get("warmup")),
         "users_part": identity.get("users"),
         "result_version": identity.get("result_version"),
         "kernels": identity.get("kernels"),

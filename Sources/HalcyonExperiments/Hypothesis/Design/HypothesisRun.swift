@@ -38,7 +38,7 @@ struct FieldRunner: Sendable {
         self.field = field
         self.learner = learner
         self.options = options
-        units = ResamplingUnits(field.trace, warmup: options.warmup, seed: options.seed)
+        units = ResamplingUnits(field.trace, warmup: .share(options.warmup), seed: options.seed)
         input = Self.input(field.trace, field, learner)
     }
 

@@ -63,7 +63,7 @@ public struct LabelPermutation: Sendable {
     /// - Parameter trace: a trace with the same number of objects.
     public func applied(to trace: Trace) -> Trace {
         precondition(donors.count == trace.objectCount, "a donor for each object")
-        return Trace(
+        var permuted = Trace(
             entries: trace.entries, times: trace.times, users: trace.users, objectSizes: trace.objectSizes,
             requestSizes: trace.requestSizes,
             objectCategories: trace.objectCategories.isEmpty ? [] : donors.map { trace.objectCategories[Int($0)] },
@@ -71,6 +71,8 @@ public struct LabelPermutation: Sendable {
             lifetimes: trace.lifetimes,
             categorySets: trace.categorySets, categoryCount: trace.categoryCount, userCount: trace.userCount,
             sizeUnit: trace.sizeUnit, names: trace.names, report: trace.report)
+        permuted.warmupCount = trace.warmupCount
+        return permuted
     }
 
     /// Returns the set of each request: that of its donor at that moment.
@@ -93,10 +95,12 @@ extension Trace {
     func withOneCategory() -> Trace {
         var sets = CategorySets()
         let only = sets.number(of: [0])
-        return Trace(
+        var relabelled = Trace(
             entries: entries, times: times, users: users, objectSizes: objectSizes, requestSizes: requestSizes,
             objectCategories: Array(repeating: only, count: objectCount), lifetimes: lifetimes, categorySets: sets,
             categoryCount: 1,
             userCount: userCount, sizeUnit: sizeUnit, names: names, report: report)
+        relabelled.warmupCount = warmupCount
+        return relabelled
     }
 }

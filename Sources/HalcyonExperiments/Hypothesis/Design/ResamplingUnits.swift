@@ -23,10 +23,10 @@ struct ResamplingUnits: Sendable {
     let replayOptions: ReplayOptions
 
     /// Creates the units of a trace. O(requests).
-    init(_ trace: Trace, warmup: Double, seed: UInt64) {
+    init(_ trace: Trace, warmup: Warmup, seed: UInt64) {
         var options = ReplayOptions(warmup: warmup, windows: 1)
         let (requests, usersServe) = Self.users(trace, warmup: warmup)
-        let counted = trace.count - options.warmupRequests(of: trace.count)
+        let counted = trace.count - warmup.requests(of: trace)
         if usersServe {
             kind = .users
             options.byUser = true
@@ -45,14 +45,14 @@ struct ResamplingUnits: Sendable {
     }
 
     /// Returns the kind of the units of a trace. O(requests).
-    static func kind(of trace: Trace, warmup: Double) -> Kind {
+    static func kind(of trace: Trace, warmup: Warmup) -> Kind {
         users(trace, warmup: warmup).serve ? .users : .timeBlocks
     }
 
     /// Returns the counted requests of each user, and whether the users serve as units: whether there are enough, and
     /// few requests without a user. O(requests).
-    private static func users(_ trace: Trace, warmup: Double) -> (requests: [Double], serve: Bool) {
-        let first = ReplayOptions(warmup: warmup).warmupRequests(of: trace.count)
+    private static func users(_ trace: Trace, warmup: Warmup) -> (requests: [Double], serve: Bool) {
+        let first = warmup.requests(of: trace)
         var requests = [Double](repeating: 0, count: trace.userCount)
         var withUser = 0
         if trace.hasUsers {

@@ -33,10 +33,10 @@ extension HypothesisReport {
     }
 
     private static func title(_ result: HypothesisResult) -> String {
-        let amount =
-            result.capacityUnit == .bytes
-            ? result.capacity.bytesForPeople : "\(result.capacity.grouped) objects"
-        let requested = result.capacityAsked.last == "%" ? " (\(result.capacityAsked))" : ""
+        let isShare = result.capacityAsked.last == "%"
+        let bytes = isShare ? result.capacity.bytesForPeople : result.capacity.exactBytesForPeople
+        let amount = result.capacityUnit == .bytes ? bytes : "\(result.capacity.grouped) objects"
+        let requested = isShare ? " (\(result.capacityAsked))" : ""
         let drawn = result.resampling
         let units =
             drawn.units == ResamplingUnits.Kind.users.rawValue

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// A sequential source of bytes.
 protocol ByteSource: AnyObject {
@@ -22,7 +23,7 @@ final class FileSource: ByteSource {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let reason =
-                errno == ENOENT ? "there is no such file" : "cannot be opened: \(String(cString: strerror(errno)))"
+                errno == ENOENT ? "there is no such file" : "cannot be opened: \(SystemReason.ofLastCall)"
             throw TraceError(file: path, message: reason)
         }
         var status = stat()
@@ -64,7 +65,7 @@ final class FileSource: ByteSource {
 
     private func checked(_ count: Int) throws(TraceError) -> Int {
         guard count >= 0 else {
-            throw TraceError(file: path, message: "cannot be read: \(String(cString: strerror(errno)))")
+            throw TraceError(file: path, message: "cannot be read: \(SystemReason.ofLastCall)")
         }
         return count
     }

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lab.contrasting import OFFLINE, run_of_cache
+from lab.frames import warmup_name
 
 #: The arms of one setting replayed the same requests under the same conditions, at the places (capacities) of it.
 SETTING_KEY = ["trace", "fingerprint", "mode", "warmup", "result_version", "users_part", "conditions"]
@@ -125,7 +126,7 @@ def setting_names(settings: pd.DataFrame) -> list[str]:
     for _, row in settings.iterrows():
         same = settings[(settings["trace"] == row["trace"]) & (settings["mode"] == row["mode"])]
         parts = [f"{int(row['trace_requests']):,} requests" if not pd.isna(row["trace_requests"]) else "all requests"]
-        parts.append("no warm-up" if row["warmup"] == 0 else f"warm-up {100 * row['warmup']:g} %")
+        parts.append(warmup_name(row["warmup"]))
         if row["conditions"]:
             parts.append("two tiers")
         if not pd.isna(row["users_part"]):

@@ -1,13 +1,13 @@
 import HalcyonEviction
 
-/// The labelled samples that the network never learns from: a uniform draw with a bound on their number. Each has the
-/// network as of when its label became known, so that it can be scored without any knowledge of later samples.
+/// Labelled samples that the network is evaluated on: a uniform draw with a bound on their number. Each has the network as
+/// of when its label became known, before it learned from the sample (prequential evaluation).
 ///
-/// Samples that arrive before the network has learned enough to decide are held back and not kept. The draw is reservoir
-/// sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a sample, and a copy of the weights for
-/// each training step. Bytes: 74 a sample, and the weights of each step that a kept sample was scored with (5 kB with 32
-/// hidden units); nothing with a bound of 0.
-struct HeldBackSamples: ~Copyable {
+/// Observed samples are trained on like all others. Those that arrive before the network has learned enough to decide are
+/// not kept. The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a sample,
+/// and a copy of the weights for each training step. Bytes: 74 a sample, and the weights of each step that a kept sample
+/// was scored with (5 kB with 32 hidden units); nothing with a bound of 0.
+struct ObservedSamples: ~Copyable {
     /// The facts about a kept sample besides its row.
     struct Note {
         /// The number of labels that became known before.
@@ -24,13 +24,13 @@ struct HeldBackSamples: ~Copyable {
     private var rows: HeapArray<UInt8>
     private var notes: [Note] = []
     private var seen = 0
-    private var held = 0
+    private var drawn = 0
     private var generator: SplitMix64
     /// The training steps of the latest weights; -1 before the first.
     private(set) var steps = -1
     private var weights: [Float] = []
 
-    /// Holds back every `every`-th sample and keeps at most `bound` of them; none with a bound of 0.
+    /// Observes every `every`-th sample and keeps at most `bound` of them; none with a bound of 0.
     init(every: Int, bound: Int, seed: UInt64) {
         self.every = every
         self.bound = bound
@@ -49,24 +49,21 @@ struct HeldBackSamples: ~Copyable {
         self.steps = steps
     }
 
-    /// Returns whether a labelled sample is held back from training, and keeps it if the network is ready and the draw says
-    /// so.
+    /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says so.
     ///
     /// - Parameters:
     ///   - logit: the prediction of the latest network.
     ///   - isReady: whether that network has learned enough to decide.
-    mutating func takes(_ row: UnsafePointer<UInt8>, logit: Float, isReady: Bool) -> Bool {
-        guard bound > 0 else { return false }
+    mutating func observe(_ row: UnsafePointer<UInt8>, logit: Float, isReady: Bool) {
+        guard bound > 0 else { return }
         seen += 1
-        guard seen % every == 0 else { return false }
-        guard isReady else { return true }
-        held += 1
-        let place = count < bound ? count : generator.next(below: held)
-        guard place < bound else { return true }
+        guard seen % every == 0, isReady else { return }
+        drawn += 1
+        let place = count < bound ? count : generator.next(below: drawn)
+        guard place < bound else { return }
         (rows.base + place * SampleRow.width).update(from: row, count: SampleRow.width)
         let note = Note(order: seen, logit: logit, steps: steps, weights: weights)
         if place < count { notes[place] = note } else { notes.append(note) }
-        return true
     }
 
     /// Returns the kept samples, in the order in which their labels became known. O(n log n).
