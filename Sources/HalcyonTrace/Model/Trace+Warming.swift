@@ -69,7 +69,8 @@ extension Trace {
         var joined = Trace(
             entries: entries, times: joinedTimes(after: first), users: users, objectSizes: sizes,
             requestSizes: requestSizes, objectCategories: objectSets, requestCategories: requestSets,
-            lifetimes: lifetimes, categorySets: sets, categoryCount: kinds.names.count, userCount: owners.names.count, sizeUnit: sizeUnit,
+            lifetimes: lifetimes, categorySets: sets, categoryCount: kinds.names.count, userCount: owners.names.count,
+            sizeUnit: sizeUnit,
             names: names, report: report)
         joined.warmupCount = first.count
         return joined
