@@ -2,7 +2,7 @@ import Testing
 
 @testable import HalcyonTrace
 
-@Suite("Resolution of times")
+@Suite("Resolution of times", .timeLimit(.minutes(20)))
 struct TimeResolutionTests {
     @Test(
         "The resolution is the longest usual unit of which all differences are multiples",

@@ -17,6 +17,8 @@ struct JobRun {
     /// The time that is not part of the run: the comparison, and reading the state of all caches at the end of the
     /// warm-up.
     private(set) var otherSeconds = 0.0
+    /// The resolution of the times so far. Nil without prefetching.
+    private var timeResolution: TimeResolution?
 
     /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/models`` specifies.
     init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
@@ -31,6 +33,7 @@ struct JobRun {
             baseline = nil
         }
         recorder = Recorder(resolved, facts: facts)
+        timeResolution = job.options.prefetch == nil ? nil : TimeResolution()
     }
 
     /// The columns that the caches and the recorder read.
@@ -53,6 +56,9 @@ struct JobRun {
         }
         caches.serve(block, outcomes.first)
         recorder.count(block, outcomes.first)
+        if timeResolution != nil, let times = block.times {
+            for index in 0..<block.count { timeResolution?.note(times[index]) }
+        }
         timer?.collect(isCounted: !block.isWarmup)
     }
 
@@ -64,8 +70,9 @@ struct JobRun {
     mutating func finish(_ facts: SourceFacts, seconds: Double) -> ReplayOutcome {
         recorder.finish(requests: facts.requests)
         let summary = caches.finish(facts)
-        let result = RunResult(
+        var result = RunResult(
             resolved, facts: facts, recorder: recorder, caches: summary, seconds: seconds, timings: timer?.timings)
+        if facts.hasTimes { result.prefetch?.timeResolution = timeResolution?.microseconds }
         return ReplayOutcome(result: result, recorder: recorder, prefetchPolicy: caches.prefetchPolicy)
     }
 }

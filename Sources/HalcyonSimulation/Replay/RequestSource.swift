@@ -79,8 +79,8 @@ struct SourceFacts {
     var categorySets = CategorySets()
     var categoryCount = 0
     var names = TraceNames()
-    /// The resolution of the times, in microseconds. Nil without times, and for a stream.
-    var timeResolution: Int64?
+    /// Whether the source states times.
+    var hasTimes = true
 
     init(_ input: ReplayInput, job: ReplayJob) {
         let trace = input.trace
@@ -94,7 +94,7 @@ struct SourceFacts {
         categorySets = trace.categorySets
         categoryCount = trace.categoryCount
         names = trace.names
-        if job.options.prefetch != nil, !trace.report.noTimes { timeResolution = trace.times.resolution }
+        hasTimes = !trace.report.noTimes
     }
 
     /// Creates the facts of a stream before its first request.

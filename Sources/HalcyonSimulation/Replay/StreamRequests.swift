@@ -158,6 +158,7 @@ struct StreamRequests {
     func facts(unit: CacheUnit) -> SourceFacts {
         var facts = SourceFacts(streamOf: unit)
         facts.sizeUnit = stream.sizeUnit
+        facts.hasTimes = !stream.report.noTimes
         facts.requests = requests + objects.count
         facts.warmup = warmupRead
         facts.objectCount = identity.objects.count

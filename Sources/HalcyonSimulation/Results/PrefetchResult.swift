@@ -14,7 +14,7 @@ public struct PrefetchResult: Sendable, Codable {
     /// The latency of a prefetch of no bytes, in microseconds.
     public var fetchLatency: Int64
     /// The resolution of the trace's times, in microseconds; see `TimeColumn.resolution`. A shorter latency cannot be told from one that
-    /// is up to this long. Nil for a stream and for a trace without times.
+    /// is up to twice as long. Nil for a trace without times.
     public var timeResolution: Int64?
     /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
     public var bandwidth: Double?
@@ -67,7 +67,7 @@ public struct PrefetchResult: Sendable, Codable {
     public var calibration: [CalibrationBin]
 
     init(
-        _ options: PrefetchOptions, _ summary: PrefetchSummary, timeResolution: Int64?, _ recorder: Recorder
+        _ options: PrefetchOptions, _ summary: PrefetchSummary, _ recorder: Recorder
     ) {
         let counts = summary.counts
         let (total, without) = (recorder.total, recorder.totalWithout)
@@ -77,7 +77,6 @@ public struct PrefetchResult: Sendable, Codable {
         kernels = KernelInfo(options)
         budget = options.budget.description
         fetchLatency = options.latency.shortest
-        self.timeResolution = timeResolution
         bandwidth = options.latency.bandwidth
         latency = options.latency.description
         objectHitRatioWithout = without.objectHitRatio

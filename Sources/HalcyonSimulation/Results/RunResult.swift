@@ -184,7 +184,7 @@ extension RunResult {
             tiers?.decodedSizeRatio = job.tiers.flatMap { $0.decodedSizeRatio == 1 ? nil : $0.decodedSizeRatio }
         }
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
-            prefetch = PrefetchResult(options, prefetching, timeResolution: facts.timeResolution, recorder)
+            prefetch = PrefetchResult(options, prefetching, recorder)
         }
     }
 

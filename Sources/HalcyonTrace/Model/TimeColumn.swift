@@ -89,21 +89,9 @@ extension TimeColumn {
         if case .uniform(_, let step, let count) = storage {
             return count > 1 && step != 0 ? step.magnitude.resolution : nil
         }
-        guard let first else { return nil }
-        var divisor: UInt64 = 0
-        for time in self {
-            let (difference, isTooLong) = time.subtractingReportingOverflow(first)
-            if isTooLong { return 1 }
-            divisor = Self.greatestCommonDivisor(divisor, difference.magnitude)
-            if divisor == 1 { return 1 }
-        }
-        return divisor == 0 ? nil : divisor.resolution
-    }
-
-    private static func greatestCommonDivisor(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        var (left, right) = (left, right)
-        while right > 0 { (left, right) = (right, left % right) }
-        return left
+        var resolution = TimeResolution()
+        for time in self { resolution.note(time) }
+        return resolution.microseconds
     }
 
     /// The units of stored offsets, in microseconds; each divides the next.
@@ -192,6 +180,30 @@ extension TimeColumn {
         default: value
         }
     }
+}
+
+/// The resolution of times that come one by one; see ``TimeColumn/resolution``.
+package struct TimeResolution: Sendable {
+    private var first: Int64?
+    private var divisor: UInt64 = 0
+
+    package init() {}
+
+    /// Adds a time, in microseconds.
+    package mutating func note(_ time: Int64) {
+        guard divisor != 1 else { return }
+        guard let first else {
+            first = time
+            return
+        }
+        let (difference, isTooLong) = time.subtractingReportingOverflow(first)
+        // The greatest common divisor, by Euclid.
+        var rest = isTooLong ? 1 : difference.magnitude
+        while rest > 0 { (divisor, rest) = (rest, divisor % rest) }
+    }
+
+    /// The resolution in microseconds; `nil` if all times are equal.
+    package var microseconds: Int64? { divisor == 0 ? nil : divisor.resolution }
 }
 
 extension UInt64 {
