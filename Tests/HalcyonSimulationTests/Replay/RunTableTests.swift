@@ -120,7 +120,7 @@ struct RunTableTests {
         #expect(abs(mean.objectHitRatio.margin - 2.776445 * deviation / 5.0.squareRoot()) < 1e-6)
         let text = report.table()
         #expect(text.components(separatedBy: "\nrandom ").count == 2 && text.contains(" ± "))
-        #expect(text.contains("note: 5 seeds for policies that draw random numbers (--seeds): means, "))
+        #expect(text.contains("note: 5 seeds (--seeds): ± is "))
     }
 
     @Test(
