@@ -85,7 +85,7 @@ def claims(folder: Path) -> str:
             "`learned` has the higher hit ratio than s3-fifo on four traces that nothing was chosen by "
             f"([rules and results](confirmatory.md), result version {version})",
             "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory`", "10 min",
-            f"{points(unseen.these)} points", "that version only",
+            f"{points(unseen.these)} points", "0",
         ],
     ]  # fmt: skip
     return markdown(["claim", "command", "time", "expected", "tolerance"], rows)
@@ -165,15 +165,15 @@ def _eviction(folder: Path) -> list[list[str]]:
     others = excess(results)["run"].nunique() - 1
     return [
         [
-            f"`learned` has the higher hit ratio than the common baselines in a shared cache, in points: the mean over "
-            f"{found[0].count} traces. A trace with sizes and with uniform sizes counts once: the mean of both",
+            f"`learned` has the higher hit ratio than the common baselines in a shared cache, in points (mean of {found[0].count} "
+            "traces; the two forms of a trace, with and without sizes, count once as their mean)",
             ", ".join(f"{name} {points(one.these)}" for name, one in zip(BASELINES, found)), "no users",
             "[results](Experiments/results.md#eviction-in-a-shared-cache)",
         ],
         [
-            f"Its misses beside those of the best of {others} other policies *in each cell*. The worst are of "
-            f"{worst_traces(over)}, a block trace with a loop, and are no bound: a loop trace that nothing was tuned on had +7.3 %",
-            f"{signed(float(over_traces(over).mean()))} % on average, {signed(over.max())} % in the worst of {len(over)} cells",
+            f"Its misses beside those of the best of {others} other policies *in each cell*",
+            f"{signed(float(over_traces(over).mean()))} % on average; {signed(over.max())} % in the worst of {len(over)} cells, which is "
+            f"of {worst_traces(over)} and no bound",
             "no users", "[results](Experiments/tables.md)",
         ],
     ]  # fmt: skip
@@ -200,10 +200,10 @@ def _tiers(folder: Path) -> list[list[str]]:
     expired = apps.expired(folder)[widest]
     return [
         [
-            "In an app's two tiers, the hit ratio over that of Kingfisher's policies, in points: with the same lifetimes of "
-            "entries (300 s in memory, 7 days on disk), what is left is eviction",
-            f"{over(equal, 'learned')}, {over(equal, 'lru')}; with no lifetimes {over(without, 'learned')}, "
-            f"{over(without, 'lru')}. Of the {lead:.2f} points on {widest}, {expired:.2f} are expired entries",
+            "In an app's two tiers, the hit ratio over Kingfisher's policies, in points, with Kingfisher's lifetimes for all: "
+            "what is left is eviction",
+            f"{over(equal, 'learned')}, {over(equal, 'lru')}; without lifetimes for the others {over(without, 'learned')}, "
+            f"{over(without, 'lru')} ({expired:.2f} of the {lead:.2f} are expired entries)",
             "one user's tiers", "[results](Experiments/results.md#an-apps-two-tiers)",
         ],
     ]  # fmt: skip
