@@ -266,7 +266,8 @@ struct RunTable {
     var notes: [String] {
         var notes: [String] = []
         if let several = rows.first(where: { $0.runs.count > 1 })?.runs.count {
-            notes.append("\(several) seeds (--seeds): ± is the half-width of the 95 % interval of the mean (Student's t).")
+            notes.append(
+                "\(several) seeds (--seeds): ± is the half-width of the 95 % interval of the mean (Student's t).")
         } else if let random = rows.first(where: { $0.first.isRandomised && !$0.isOffline }) {
             notes.append(
                 "\(random.label) draws random numbers, and this is one seed of it: --seeds 5 shows how much they matter."
