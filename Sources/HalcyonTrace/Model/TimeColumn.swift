@@ -81,10 +81,9 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
 }
 
 extension TimeColumn {
-    /// The resolution of the times, in microseconds: the longest of 1 day, 1 hour, 1 minute, 1 s, 0.1 s, 10 ms, 1 ms, 0.1 ms, 10 µs and
-    /// 1 µs by which all times differ in whole multiples. O(n).
+    /// The resolution of the times, in microseconds: the longest usual unit by which all times differ in whole multiples. O(n).
     ///
-    /// Two requests whose times differ by d came d ± this apart. Nil if all times are equal.
+    /// The units are a day, an hour, a minute, a second and its decimal parts down to 1 µs. Two requests whose times differ by d came d ± this apart. Nil if all times are equal.
     public var resolution: Int64? {
         if case .uniform(_, let step, let count) = storage {
             return count > 1 && step != 0 ? step.magnitude.resolution : nil

@@ -63,7 +63,10 @@ import Testing
 
     /// Each unit has 10 requests. The differences of both forms are added by unit before the variance is taken:
     ///
-    ///     d = [2 + 1, 1 + 0, 1 + 1, 4 + 2] / 2, in hits a unit; their mean is 1.5, so 0.15
+    ///     d = [2 + 1, 1 + 0, 1 + 1, 4 + 2] / 2, in hits a unit; their mean is 1.5, so 0.15.
+    ///
+    /// From scipy:
+    ///
     ///     python3 -c "
     ///     from scipy.stats import t
     ///     d = [0.15, 0.05, 0.1, 0.3]; m = 0.15

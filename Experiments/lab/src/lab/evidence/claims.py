@@ -152,7 +152,7 @@ def _prefetching(folder: Path) -> list[list[str]]:
         claim = f"the same, {users}"
         if not rows:
             claim = f"Prefetching when a fetch takes 1 s, in caches of 60 objects a user, {users}: hit ratio and price"
-        rows.append([claim, *figures, "[results, with controls](Experiments/results.md#prefetching-between-visits)"])
+        rows.append([claim, *figures, "[results](Experiments/results.md#prefetching-between-visits)"])
     return rows
 
 
