@@ -58,7 +58,7 @@ struct PrefetchLane {
         let makePolicy = { [context] in options.makePolicy(context) }
         self.makePolicy = makePolicy
         policy = makePolicy()
-        hasPolicyPerCache = job.modelSharing == .own
+        hasPolicyPerCache = job.hasPrefetchPolicyPerUser
         let warmup = facts.warmup
         endOfWarmup = trace.flatMap { warmup > 0 ? $0.times[warmup - 1] : nil } ?? .min
         end = trace?.times.last ?? .min

@@ -66,6 +66,11 @@ public struct PrefetchOptions: Sendable, Equatable {
         if let fetches = recording?.fetches, fetches.count > 0, !isLatencySet { latency = .measured(fetches) }
     }
 
+    /// Replaces measured latencies of objects by their median.
+    package mutating func useMedianLatency() {
+        if case .measured = latency { latency = .fixed(latency.shortest) }
+    }
+
     /// Whether the prefetches of the log are repeated.
     public var isRecorded: Bool { policy.name == Self.recordedName }
 

@@ -135,7 +135,7 @@ extension ResolvedJob {
         var run = JobRun(self, facts: facts, model: model)
         let isByUser =
             job.mode == .perUser && !sharesModel && model == nil
-            && (job.options.prefetch == nil || job.modelSharing == .own)
+            && (job.options.prefetch == nil || job.hasPrefetchPolicyPerUser)
         let source = TraceRequests(
             input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,
             part: job.users)

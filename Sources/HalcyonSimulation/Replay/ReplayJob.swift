@@ -93,7 +93,12 @@ public struct ReplayJob: Sendable {
     /// policy for each user. Nil otherwise.
     public var modelSharing: ModelSharing? {
         guard mode == .perUser else { return nil }
-        return policies.contains(where: \.learns) || options.prefetch != nil && models == .own ? models : nil
+        return policies.contains(where: \.learns) || hasPrefetchPolicyPerUser ? models : nil
+    }
+    /// Whether each user has a prefetch policy. One that learns nothing, by keys or by a recording, is the same for all.
+    var hasPrefetchPolicyPerUser: Bool {
+        guard mode == .perUser, models == .own, let prefetch = options.prefetch else { return false }
+        return !prefetch.traits.contains(.usesKeys) && !prefetch.isRecorded
     }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
@@ -139,12 +144,10 @@ public struct ReplayJob: Sendable {
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         try options.prefetch?.verify(trace.recording)
-        if modelSharing == .own, options.prefetch?.isRecorded == true {
-            throw ReplayError.usage(
-                "The prefetch policy recorded repeats a log and learns nothing: leave --models out.")
-        }
         var job = self
         job.options.prefetch?.adopt(trace.recording)
+        // Each device numbers its objects itself.
+        if hasPrefetchPolicyPerUser { job.options.prefetch?.useMedianLatency() }
         return try job.resolved(unit: trace.sizeUnit, distinct: Int(clamping: trace.distinctSize))
     }
 
@@ -165,7 +168,7 @@ public struct ReplayJob: Sendable {
             throw ReplayError.usage(
                 "\(prefetch.policy.name) needs the keys of the whole trace in advance, and a stream has none.")
         }
-        if let prefetch = options.prefetch, modelSharing == .own {
+        if let prefetch = options.prefetch, hasPrefetchPolicyPerUser {
             throw ReplayError.usage(
                 "A \(prefetch.policy.name) for each user serves one user after another, and a stream has them in the "
                     + "order of time: leave --stream or --models out.")
@@ -196,7 +199,7 @@ public struct ReplayJob: Sendable {
                 "The requests of all users decide what a shared cache holds, so that part \(users) of the users needs "
                     + "per-user caches: add --per user, or leave --users out.")
         }
-        if let prefetch = options.prefetch, models != .own {
+        if let prefetch = options.prefetch, !hasPrefetchPolicyPerUser {
             throw .usage(
                 "\(prefetch.policy.name) prefetches by what it learns from all users, so that part \(users) of the "
                     + "users has other results than the whole: give each user a policy with --models own, or leave "
@@ -226,7 +229,8 @@ public struct ReplayJob: Sendable {
 public enum ModelSharing: String, Sendable, Codable, CaseIterable {
     /// Server knowledge: one model, and one prefetch policy, serves all users and learns from the live requests of all.
     case shared
-    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of this user.
+    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of this user. A fetch
+    /// takes the median of the durations that a log measured, whichever its object.
     case own
 }
 

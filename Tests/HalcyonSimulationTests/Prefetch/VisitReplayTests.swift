@@ -12,14 +12,18 @@ struct VisitReplayTests {
     private static let day: Int64 = 86_400_000_000
 
     /// Requests in order of time.
-    private func trace(_ requests: [(user: UInt32, object: UInt32, time: Int64)]) -> Trace {
+    private func trace(
+        _ requests: [(user: UInt32, object: UInt32, time: Int64)], size: (Int) -> UInt64 = { _ in 1 }
+    ) -> Trace {
         let sorted = requests.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element)
         let count = Int(sorted.map(\.object).max() ?? 0) + 1
+        var names = TraceNames()
+        for object in 0..<count { names.keys.append("\(object)") }
         return Trace(
             entries: sorted.map(\.object), times: TimeColumn(sorted.map(\.time)), users: sorted.map(\.user),
-            objectSizes: Array(repeating: 1, count: count), userCount: Int(sorted.map(\.user).max() ?? 0) + 1,
-            sizeUnit: .objects, names: TraceNames())
+            objectSizes: (0..<count).map(size), userCount: Int(sorted.map(\.user).max() ?? 0) + 1,
+            sizeUnit: .objects, names: names)
     }
 
     private func run(
@@ -115,8 +119,9 @@ struct VisitReplayTests {
 
     @Test(
         "With device knowledge each user has the hits of its requests replayed alone",
-        arguments: ["planner", "visit-planner", "visit-refill", "markov", "popular", "category-popular"])
-    func deviceKnowledgeEqualsEachUserAlone(policy: String) throws {
+        arguments: ["planner", "visit-planner", "visit-refill", "markov", "popular", "category-popular", "next-key"],
+        [1, 3])
+    func deviceKnowledgeEqualsEachUserAlone(policy: String, sizes: Int) throws {
         // Five users on forty days: a list of its own each Monday, and other objects that it requests once.
         var requests: [(user: UInt32, object: UInt32, time: Int64)] = []
         for user in 0..<5 as Range<UInt32> {
@@ -136,9 +141,15 @@ struct VisitReplayTests {
             return try ReplayJob(
                 policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(12), mode: .perUser, models: models,
                 options: options
-            ).run(over: ReplayInput(trace(requests)))
+            ).run(over: ReplayInput(trace(requests, size: { UInt64(1 + $0 % sizes) })))
         }
         let own = try run(requests, .own)
+        if policy == "next-key" {
+            // It learns nothing, and so is the same for all.
+            let shared = try run(requests, .shared)
+            #expect((own.hits, own.prefetch?.used) == (shared.hits, shared.prefetch?.used))
+            return
+        }
         let alone = try (0..<5).map { user in
             let own = requests.filter { $0.user == user }.map { (user: 0 as UInt32, object: $0.object, time: $0.time) }
             return try run(own, .shared)
