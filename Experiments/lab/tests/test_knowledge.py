@@ -230,8 +230,8 @@ def test_both_forms_of_a_trace_are_averaged_in_the_row_of_the_readme() -> None:
     row, worst = claims._eviction(ROOT / "Experiments/results/policies")
     assert expected == ["lru +6.59", "s3-fifo +2.16", "w-tinylfu +3.46", "gdsf +2.82"]
     assert [part.split(" (")[0] for part in row[1].split("), ")] == expected
-    assert "17 traces" in row[0] and "counts once: the mean of both" in row[0]
-    assert "cloudPhysicsIO" in worst[0] and "no bound" in worst[0]
+    assert "17 traces" in row[0] and "count once as their mean" in row[0]
+    assert "cloudPhysicsIO" in worst[1] and "no bound" in worst[1]
 
 
 def sides(trace: str, capacity: str) -> Sides:
