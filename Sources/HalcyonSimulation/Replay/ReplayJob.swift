@@ -200,6 +200,11 @@ public struct ReplayJob: Sendable {
                     + "per-user caches: add --per user, or leave --users out.")
         }
         if let prefetch = options.prefetch, !hasPrefetchPolicyPerUser {
+            if prefetch.traits.contains(.usesKeys) || prefetch.isRecorded {
+                throw .usage(
+                    "\(prefetch.policy.name) serves all users in the order of time, and not part \(users) of them: leave "
+                        + "prefetching or --users out.")
+            }
             throw .usage(
                 "\(prefetch.policy.name) prefetches by what it learns from all users, so that part \(users) of the "
                     + "users has other results than the whole: give each user a policy with --models own, or leave "
