@@ -200,11 +200,14 @@ struct UserPartTests {
         let planned = ReplayJob(
             policy: lru, capacity: capacity, mode: .perUser, options: ReplayOptions(prefetch: prefetch))
         #expect(try sentence(planned).hasPrefix("planner prefetches by what it learns from all users"))
-        var byKey = planned
+        var byKey = of(part, [planned])[0]
         byKey.models = .own
         byKey.options.prefetch = try PrefetchOptions(
             policy: "next-key", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
-        #expect(try sentence(byKey).hasPrefix("next-key serves all users in the order of time"))
+        let expected = ReplayError.usage(
+            "next-key serves all users in the order of time, and not part 1/2 of them: leave prefetching or --users out."
+        )
+        #expect(throws: expected) { try byKey.run(over: input) }
         let lruJob = ReplayJob(policy: lru, capacity: capacity, mode: .perUser)
         #expect(throws: ReplayError.usage("One pass over a stream serves the same part of the users in all runs.")) {
             try StreamReplay(path: "t.csv", load: TraceLoadOptions(), jobs: of(part, [lruJob]) + [lruJob])
