@@ -23,8 +23,8 @@ let transport: [Target.Dependency] = [
 ]
 /// Sources ask for this name, not for `canImport`, which depends on what was built before.
 let loading = strict + [.define("HALCYON_CURL", .when(platforms: [.linux]))]
-/// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory needs
-/// GRDB, and a policy of one's own is built without it.
+/// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory
+/// needs GRDB, and a policy of one's own is built without it.
 let grdb: [Target.Dependency] = [
     .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
 ]

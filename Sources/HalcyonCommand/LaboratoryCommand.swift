@@ -2,8 +2,8 @@ public import HalcyonEviction
 
 /// The command `replay`, and the way to a command of your own that has your policies beside those of Halcyon.
 ///
-/// A program of three lines has every subcommand of `replay`: suites, comparisons, checks and the test of the hypothesis
-/// then accept your policies by name.
+/// A program of three lines has every subcommand of `replay`: suites, comparisons, checks and the test of the
+/// hypothesis then accept your policies by name.
 ///
 /// ```swift
 /// import HalcyonCommand

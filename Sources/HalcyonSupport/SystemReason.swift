@@ -2,8 +2,8 @@ import Foundation
 
 /// The reasons of failed calls of the system, in words for people: `No space left on device`.
 ///
-/// Descriptions of Foundation's errors are for programmers (`Error Domain=NSCocoaErrorDomain Code=513 …`), so no message shows
-/// one. See `SystemErrorTests`.
+/// Descriptions of Foundation's errors are for programmers (`Error Domain=NSCocoaErrorDomain Code=513 …`), so no
+/// message shows one. See `SystemErrorTests`.
 package enum SystemReason {
     /// The reason of the call of the C library that failed last.
     package static var ofLastCall: String { text(ofCode: errno) }

@@ -83,7 +83,8 @@ package struct TimeSpan: Sendable, Equatable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-    /// The length in the largest unit in which it is a whole number: `500 ms`, `2 s`, `1 d`; `10 µs` below a millisecond.
+    /// The length in the largest unit in which it is a whole number: `500 ms`, `2 s`, `1 d`; `10 µs` below a
+    /// millisecond.
     package var description: String {
         let units: [(String, Int64)] = [
             ("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000),

@@ -3,8 +3,8 @@ import HalcyonAccessLogReading
 
 /// The tables of a log and their versions.
 ///
-/// Each version but the first is reached from the one before it by a migration, in a transaction of its own. `LogFormat` says
-/// how a file states its version.
+/// Each version but the first is reached from the one before it by a migration, in a transaction of its own.
+/// `LogFormat` says how a file states its version.
 struct LogSchema: Sendable {
     /// What makes version n + 1 of version n, by n.
     let migrations: [@Sendable (Database) throws -> Void]

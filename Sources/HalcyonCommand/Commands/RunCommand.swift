@@ -144,8 +144,8 @@ struct RunCommand: AsyncParsableCommand {
             """)
     var seeds: Int?
 
-    /// The number of seeds of policies that draw random numbers. One seed can be far from the mean: on a block trace, 24 seeds of
-    /// `learned` have 25.4 to 31.2 % of the hits.
+    /// The number of seeds of policies that draw random numbers. One seed can be far from the mean: on a block trace,
+    /// 24 seeds of `learned` have 25.4 to 31.2 % of the hits.
     var seedCount: Int {
         seeds ?? (output.format == .table && seed == nil && !stream && !timings ? 3 : 1)
     }

@@ -6,8 +6,8 @@ enum OtherForms {
         let name: String
         /// The fields of a line.
         let fields: String
-        /// The options and the program of awk. With `awk` before it, it fits into a line of a help text. Block numbers are
-        /// printed by `%.0f`, because mawk cuts `%d` at 2³¹ − 1.
+        /// The options and the program of awk. With `awk` before it, it fits into a line of a help text. Block numbers
+        /// are printed by `%.0f`, because mawk cuts `%d` at 2³¹ − 1.
         let awk: String
         /// The options of replay that read what awk writes.
         let options: String

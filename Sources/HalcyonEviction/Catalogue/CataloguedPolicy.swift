@@ -45,16 +45,17 @@ public struct PolicyInfo: Sendable {
     /// Which objects it refuses, as the end of a sentence: `refuses an object larger than a segment`. Nil for a policy
     /// that admits every object.
     public let admissionRule: String?
-    /// The version of the decisions of a policy that is not of Halcyon. Nil for a policy of Halcyon, whose decisions have
-    /// the result version of the build.
+    /// The version of the decisions of a policy that is not of Halcyon. Nil for a policy of Halcyon, whose decisions
+    /// have the result version of the build.
     ///
     /// Stored results name it as the parameter `version`.
     public let version: Int?
 
     /// Creates the info of a policy of your own.
     ///
-    /// - Parameter version: the version of the policy's decisions, part of the identity of every stored result. Raise it
-    ///   in each change that moves a result; results of the version before stay and can be compared with. The default
+    /// - Parameter version: the version of the policy's decisions, part of the identity of every stored result.
+    ///   Raise it in each change that moves a result; results of the version before stay and can be compared with. The
+    ///   default
     ///   is 1.
     public init(
         name: String, summary: String, source: String, traits: PolicyTraits = [], admissionRule: String? = nil,

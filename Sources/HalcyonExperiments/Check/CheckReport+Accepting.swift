@@ -29,8 +29,9 @@ extension CheckReport {
     ///   - reason: why the results are right.
     ///   - date: the day, `2026-11-21`.
     /// - Returns: what changed; `nil` if the folder held exactly these results, in which case nothing is written.
-    /// - Throws: `ReplayError.data(_:)` if something could not be run. `ReplayError.usage(_:)` if the folder has a cell of a higher result version than the build's, results
-    ///   moved without a higher result version, or a limit is missed. The same if the folder holds cells of other runs
+    /// - Throws: `ReplayError.data(_:)` if something could not be run. `ReplayError.usage(_:)` if the folder has a
+    ///   cell of a higher result version than the build's, results moved without a higher result version, or a limit
+    ///   is missed. The same if the folder holds cells of other runs
     ///   that were not accepted here, or no result replaces its cells. `TraceError` if a file cannot be written.
     public func accept(into store: ResultStore, reason: String, date: String) throws -> Acceptance? {
         if let error = errors.first {

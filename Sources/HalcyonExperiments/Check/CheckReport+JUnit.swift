@@ -3,8 +3,9 @@ import HalcyonSimulation
 extension CheckReport {
     /// The report as JUnit XML: a suite for each experiment, trace and mode, and a case for each run.
     ///
-    /// A run without a stored result or of another trace is an error, a run that moved or misses a limit a failure. What
-    /// could not be run comes first, in a suite of errors. If the stored cells have another result version, a suite with
+    /// A run without a stored result or of another trace is an error, a run that moved or misses a limit a failure.
+    /// What could not be run comes first, in a suite of errors. If the stored cells have another result version, a
+    /// suite with
     /// one failed case follows; so does one for cells of no run in a folder of accepted results.
     public var junit: String {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

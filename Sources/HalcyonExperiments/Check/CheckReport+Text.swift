@@ -92,8 +92,8 @@ extension CheckReport {
 }
 
 extension CheckReport {
-    /// The report as GitHub-flavoured Markdown: the reasons of what could not be run or was missed, the runs that moved or
-    /// were missed, then all runs in a collapsed section.
+    /// The report as GitHub-flavoured Markdown: the reasons of what could not be run or was missed, the runs that
+    /// moved or were missed, then all runs in a collapsed section.
     public var markdown: String {
         var text = "## Hit-rate check\n\n\(isPassed ? "✅" : "❌") \(Self.escaped(summary))\n"
         for sentence in notes { text += "\n\(Self.escaped(sentence))\n" }

@@ -27,8 +27,8 @@ public struct CheckReport: Sendable, Equatable {
     /// The results that are the same on every machine, in the order of their names.
     var cells: [MeasuredCell]
 
-    /// Whether the check is passed: everything was run, no run is missed, and the stored cells have the result version of
-    /// the build. In a folder of accepted results, each cell also belongs to a run.
+    /// Whether the check is passed: everything was run, no run is missed, and the stored cells have the result version
+    /// of the build. In a folder of accepted results, each cell also belongs to a run.
     public var isPassed: Bool { errors.isEmpty && missed.isEmpty && versionFault == nil && leftoverFault == nil }
 
     /// A sentence if stored cells have another result version than the build; `nil` otherwise.

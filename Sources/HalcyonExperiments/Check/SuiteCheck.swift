@@ -40,8 +40,8 @@ public struct SuiteCheck: Sendable {
 
     /// Returns the cells of the suite. Reads every trace once. O(requests).
     ///
-    /// - Throws: `ReplayError.data(_:)` if there is neither a cell nor one that cannot be run, or the pack of the stored
-    ///   results is damaged.
+    /// - Throws: `ReplayError.data(_:)` if there is neither a cell nor one that cannot be run, or the pack of the
+    ///   stored results is damaged.
     public func schedule() throws -> SuiteSchedule {
         let schedule = try suiteRun.schedule()
         if schedule.cells.isEmpty, schedule.failures.isEmpty, suite.experiments.allSatisfy(\.unusable.isEmpty) {
@@ -55,8 +55,8 @@ public struct SuiteCheck: Sendable {
 
     /// Runs all cells of a schedule and compares their results. Stores nothing.
     ///
-    /// - Throws: `ReplayError.data(_:)` if stored cells cannot be read, or a limit holds for no run or does not suit its
-    ///   run.
+    /// - Throws: `ReplayError.data(_:)` if stored cells cannot be read, or a limit holds for no run or does not suit
+    ///   its run.
     public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
         let recorded = try store.map(RecordedCells.init)
         let measured = MeasuredCells()
@@ -268,8 +268,8 @@ struct RecordedCells {
     /// Returns the stored cell of an identity, perhaps of another result version.
     func cell(_ identity: CellIdentity) -> StoredCell? { byIdentity[identity.unversioned] }
 
-    /// Returns the requests of a trace's stored cells that equal scheduled cells in all but their requests. Nil if there
-    /// are none, or if cells of the found requests are stored, too. O(cells).
+    /// Returns the requests of a trace's stored cells that equal scheduled cells in all but their requests. Nil if
+    /// there are none, or if cells of the found requests are stored, too. O(cells).
     ///
     /// If cells of several requests are stored, those of the most cells are returned.
     func requests(

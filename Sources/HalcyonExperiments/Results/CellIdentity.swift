@@ -70,8 +70,8 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     public var prefetch: Prefetch?
     /// The seed. Nil if the run draws no random numbers.
     public var seed: UInt64?
-    /// The requests that are not counted, in the notation of `Warmup`: a share (`0.25`), a number of requests (`60000`) or a time
-    /// (`432000s`).
+    /// The requests that are not counted, in the notation of `Warmup`: a share (`0.25`), a number of requests
+    /// (`60000`) or a time (`432000s`).
     public var warmup: String
     /// The result version of the build; see `BuildInfo.resultVersion`.
     public var resultVersion: Int

@@ -5,8 +5,8 @@ import HalcyonTrace
 
 /// The hashes of the requests of a cell: all that a replay may read of a trace.
 ///
-/// `Trace.fingerprint` covers entries, sizes, times, categories and users. Keys and the recording of an access log decide few
-/// runs, so they have hashes of their own, which a ``CellIdentity`` has only where they decide.
+/// `Trace.fingerprint` covers entries, sizes, times, categories and users. Keys and the recording of an access log
+/// decide few runs, so they have hashes of their own, which a ``CellIdentity`` has only where they decide.
 public struct RequestIdentity: Sendable, Hashable {
     /// `Trace.fingerprint`.
     public var fingerprint: String

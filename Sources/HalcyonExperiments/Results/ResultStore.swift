@@ -212,7 +212,8 @@ public struct ResultStore: Sendable {
 
     /// Creates the folders.
     ///
-    /// - Throws: `TraceError` if they cannot be created or written to; `ReplayError.usage(_:)` if the path is that of a file.
+    /// - Throws: `TraceError` if they cannot be created or written to; `ReplayError.usage(_:)` if the path is that
+    ///   of a file.
     func prepare() throws {
         for part in ["cells", "provenance"] {
             do {

@@ -22,8 +22,8 @@ public struct StoredCell: Sendable, Codable, Equatable {
         public var sizeUnit: SizeUnit
         /// The name that the suite gives the trace.
         public var name: String
-        /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without prefetching, and for a trace without
-        /// times.
+        /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without prefetching, and for
+        /// a trace without times.
         public var timeResolutionUs: Int64?
     }
 

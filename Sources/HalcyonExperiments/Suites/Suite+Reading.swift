@@ -10,8 +10,8 @@ extension Suite {
     ///
     /// - Parameters:
     ///   - catalogue: the accepted policies.
-    ///   - keepsUnusable: whether a policy or tier that cannot be used is kept in ``SuiteExperiment/unusable`` with its reason, so
-    ///     that the other policies run; by default it is an error.
+    ///   - keepsUnusable: whether a policy or tier that cannot be used is kept in ``SuiteExperiment/unusable`` with
+    ///     its reason, so that the other policies run; by default it is an error.
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or has invalid content.
     public init(
         path: String, catalogue: PolicyCatalogue = .laboratory, keepsUnusable: Bool = false

@@ -19,7 +19,8 @@ public struct TraceReference: Sendable, Hashable {
     public var header = HeaderRule.auto
     /// The byte between the fields of a CSV, as for `--delimiter`. Nil by default.
     public var delimiter: UInt8?
-    /// The format of the file, as for `--trace-format`. Nil by default: that of its name, or one that its first lines show.
+    /// The format of the file, as for `--trace-format`. Nil by default: that of its name, or one that its first lines
+    /// show.
     public var format: TraceFormat?
     /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
     public var timeUnit = TimeUnit.seconds
@@ -40,7 +41,8 @@ public struct TraceReference: Sendable, Hashable {
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
     public var shuffle: UInt64?
-    /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted. Nil by default.
+    /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted.
+    /// Nil by default.
     public var warmupTrace: String?
 
     /// Creates a reference to a whole file.

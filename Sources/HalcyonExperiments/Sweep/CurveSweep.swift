@@ -21,11 +21,13 @@ import HalcyonTrace
 /// (10,000 objects, rate 0.1, LRU) the shares have a quarter to two thirds of its error at 2,000 objects and more.
 ///
 /// The standard error is estimated from eight parts of the sample, each replayed in caches scaled like it: the standard
-/// error of the mean of their estimates, widened by Student's t so that two of it are a 95 % interval. A miss ratio is at
-/// most 1; estimates near this bound are adapted to it. Without the widening, the true ratio was within two standard
+/// error of the mean of their estimates, widened by Student's t so that two of it are a 95 % interval. A miss ratio is
+/// at most 1; estimates near this bound are adapted to it. Without the widening, the true ratio was within two
+/// standard
 /// errors in 92 to 95 % of cases, and within three in 98 to 99 %. This was measured with 30 seeds, rates 0.1 and 0.03,
-/// s3-fifo, sieve, belady and LRU, on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The error does not cover a bias
-/// that all parts share. A miniature cache of 6 to 20 objects had up to 5 points more misses than the full one (belady),
+/// s3-fifo, sieve, belady and LRU, on Zipf's law (10,000 objects) and on `Traces/shop.csv`. The error does not cover a
+/// bias that all parts share. A miniature cache of 6 to 20 objects had up to 5 points more misses than the full one
+/// (belady),
 /// one of 50 objects up to 1.4.
 ///
 /// A miniature simulation needs the time of a replay, multiplied by twice the rate.
@@ -142,7 +144,8 @@ public struct CurveSweep: Sendable {
                 standardError: nil)
         }
         let error = BoundedEstimate.standardError(ofParts: Array(ratios.dropFirst()))
-        // The first requests of a sample miss, too: no estimate is below their share, and a truncation there would be a bias.
+        // The first requests of a sample miss, too: no estimate is below their share, and a truncation there would be
+        // a bias.
         let least = min(1, Double(objects) / Double(max(1, requests)))
         guard error.isFinite else {
             return MissRatioCurve.Point(

@@ -1,12 +1,13 @@
 import HalcyonEviction
 
-/// Labelled samples that the network is evaluated on: a uniform draw with a bound on their number. Each has the network as
-/// of when its label became known, before it learned from the sample (prequential evaluation).
+/// Labelled samples that the network is evaluated on: a uniform draw with a bound on their number. Each has the
+/// network as of when its label became known, before it learned from the sample (prequential evaluation).
 ///
-/// Observed samples are trained on like all others. Those that arrive before the network has learned enough to decide are
-/// not kept. The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a sample,
-/// and a copy of the weights for each training step. Bytes: 74 a sample, and the weights of each step that a kept sample
-/// was scored with (5 kB with 32 hidden units); nothing with a bound of 0.
+/// Observed samples are trained on like all others. Those that arrive before the network has learned enough to decide
+/// are not kept. The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a
+/// sample,
+/// and a copy of the weights for each training step. Bytes: 74 a sample, and the weights of each step that a kept
+/// sample was scored with (5 kB with 32 hidden units); nothing with a bound of 0.
 struct ObservedSamples: ~Copyable {
     /// The facts about a kept sample besides its row.
     struct Note {
@@ -49,7 +50,8 @@ struct ObservedSamples: ~Copyable {
         self.steps = steps
     }
 
-    /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says so.
+    /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says
+    /// so.
     ///
     /// - Parameters:
     ///   - logit: the prediction of the latest network.

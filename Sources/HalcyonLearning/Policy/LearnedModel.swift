@@ -10,19 +10,21 @@ public final class LearnedModel {
     /// Whether one cache alone learns from and decides by the model.
     let servesOneCache: Bool
 
-    /// A model for several caches to share. It has learned nothing yet, or starts with the trained model of its parameters.
+    /// A model for several caches to share. It has learned nothing yet, or starts with the trained model of its
+    /// parameters.
     public convenience init(_ parameters: LearnedParameters, seed: UInt64) {
         self.init(parameters, seed: seed, isCautious: false, servesOneCache: false)
     }
 
     /// The model that a cache makes for itself, for a caller that needs it afterwards.
     ///
-    /// A cache with a model of its own learns from the objects that it accesses, too, and may follow simulated policies. With
-    /// variable sizes, features of users and categories count for less until they have proved useful.
+    /// A cache with a model of its own learns from the objects that it accesses, too, and may follow simulated
+    /// policies. With variable sizes, features of users and categories count for less until they have proved useful.
     ///
     /// - Parameter context: the context of the cache.
     public convenience init(ofOneCache parameters: LearnedParameters, context: PolicyContext) {
-        // With variable sizes, categories can cost hits in a cache that learns alone; with uniform sizes they were not seen to.
+        // With variable sizes, categories can cost hits in a cache that learns alone; with uniform sizes they were not
+        // seen to.
         self.init(parameters, seed: context.seed, isCautious: !context.usesUniformSizes, servesOneCache: true)
     }
 

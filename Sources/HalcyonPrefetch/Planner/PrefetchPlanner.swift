@@ -21,8 +21,9 @@ import HalcyonEviction
 /// the object's size and follows the best candidates of recent plans. If an entry must be evicted, the eviction cost
 /// counts as well. It is added with per-user caches; with one cache for all users the larger of both applies.
 ///
-/// A candidate that is requested no later than its fetch would have completed (``PrefetchContext/fetchLatency``) counts as
-/// not requested. Of the candidates worth fetching, the budget goes to those that are most likely the next request. An
+/// A candidate that is requested no later than its fetch would have completed (``PrefetchContext/fetchLatency``)
+/// counts as not requested. Of the candidates worth fetching, the budget goes to those that are most likely the next
+/// request. An
 /// unused prefetch is likely enough to keep while its probability is at least the eviction cost.
 ///
 /// A plan is O(candidates × categories of each). Memory is 6 MB and, in bytes:

@@ -13,8 +13,8 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
         public let capacity: UInt64
         /// The ratio of misses to requests, 0…1.
         public let missRatio: Double
-        /// The standard error of ``missRatio`` due to sampling, widened by Student's t so that two of it are a 95 % interval.
-        /// Nil for a curve without sampling.
+        /// The standard error of ``missRatio`` due to sampling, widened by Student's t so that two of it are a 95 %
+        /// interval. Nil for a curve without sampling.
         public let standardError: Double?
 
         /// Creates a point.
@@ -179,8 +179,8 @@ package struct BoundedEstimate {
         standardError = deviation * max(0, spread).squareRoot()
     }
 
-    /// Returns the standard error of the mean of independent estimates, widened so that two of it are a 95 % interval by
-    /// Student's t; infinite for fewer than two estimates.
+    /// Returns the standard error of the mean of independent estimates, widened so that two of it are a 95 % interval
+    /// by Student's t; infinite for fewer than two estimates.
     package static func standardError(ofParts parts: [Double]) -> Double {
         guard parts.count > 1 else { return .infinity }
         let count = Double(parts.count)

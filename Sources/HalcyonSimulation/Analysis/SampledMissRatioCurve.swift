@@ -5,24 +5,28 @@ import HalcyonTrace
 /// Garthwaite and Ahmad, "Efficient MRC construction with SHARDS", FAST 2015).
 ///
 /// An object is sampled if a hash of its number is below a threshold, so that all of its accesses are counted or
-/// none. Distances in the sample are divided by the sampling rate. First requests miss at every capacity, and their number
-/// is known if ``Limits`` are given; only the misses of other requests are estimated. The difference between the expected
+/// none. Distances in the sample are divided by the sampling rate. First requests miss at every capacity, and their
+/// number is known if ``Limits`` are given; only the misses of other requests are estimated. The difference between
+/// the expected
 /// and the actual number of sampled requests is added at the smallest distance (SHARDS-adj), as the paper does. With
-/// `maximumObjects`, the threshold falls whenever the sample would exceed that number, and objects above it are dropped.
-/// This is SHARDS-max, which needs constant memory for any length of the stream. The paper drops one object at a time;
+/// `maximumObjects`, the threshold falls whenever the sample would exceed that number, and objects above it are
+/// dropped. This is SHARDS-max, which needs constant memory for any length of the stream. The paper drops one object
+/// at a time;
 /// this implementation drops the topmost sixteenth of the sample at once.
 ///
 /// **Stated error.** The hash divides the sample of objects into eight parts, and each part gives a curve. The standard
 /// error of these eight curves at a capacity estimates that of the whole curve there. Each point states it, widened by
-/// Student's t with 7 degrees of freedom: two stated errors are a 95 % interval. A test asserts this over 60 seeds at rate
-/// 0.1, for five traces and five capacities of each: 94 % of the true ratios are within two stated errors. No bias is above
-/// the noise of these seeds. See `SampledMissRatioCurveTests.intervalsCoverTheExactRatio()`. Where LRU's curve falls as a
-/// cliff, the error is too small: at that of a block trace, 72 % were within two.
+/// Student's t with 7 degrees of freedom: two stated errors are a 95 % interval. A test asserts this over 60 seeds at
+/// rate 0.1, for five traces and five capacities of each: 94 % of the true ratios are within two stated errors. No
+/// bias is above
+/// the noise of these seeds. See `SampledMissRatioCurveTests.intervalsCoverTheExactRatio()`. Where LRU's curve falls
+/// as a cliff, the error is too small: at that of a block trace, 72 % were within two.
 ///
-/// **Bounds.** A ratio is at most 1. An estimate near or beyond it becomes the mean of the normal distribution truncated
-/// there, and its error the standard deviation. Without ``Limits``, so does one near 0. A cache with fewer than
-/// ``MissRatioCurve/smallestSample`` sampled objects is below the resolution of the sample. The curve starts above it. It
-/// ends at the size of all objects, where only first requests miss, if that is known.
+/// **Bounds.** A ratio is at most 1. An estimate near or beyond it becomes the mean of the normal distribution
+/// truncated there, and its error the standard deviation. Without ``Limits``, so does one near 0. A cache with fewer
+/// than
+/// ``MissRatioCurve/smallestSample`` sampled objects is below the resolution of the sample. The curve starts above it.
+/// It ends at the size of all objects, where only first requests miss, if that is known.
 ///
 /// O(1) for a request whose object is not sampled, O(log sample) for others; about 250 bytes per sampled object.
 public struct SampledMissRatioCurve {
@@ -121,7 +125,8 @@ public struct SampledMissRatioCurve {
         let total = Double(requests)
         let parts = split.map(\.histogram.weights)
         let least = limits.map { min(1, Double($0.firstRequests) / total) } ?? 0
-        // No estimate is below the share of first requests if their number is known: a truncation there would be a bias.
+        // No estimate is below the share of first requests if their number is known: a truncation there would be a
+        // bias.
         let bounds = (limits == nil ? 0 : -1)...1.0
         let isWhole = threshold == SampledMissRatioCurve.modulus
         let smallest = isWhole ? 0 : Double(MissRatioCurve.smallestSample) * meanSize / rate

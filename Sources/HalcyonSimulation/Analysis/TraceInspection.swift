@@ -28,7 +28,8 @@ public struct TraceInspection: Sendable, Codable, Equatable {
     public let oneHitWonders: Int
     /// The times of the first and the last request, in microseconds. Nil if the trace is empty or has no times.
     public let timeSpan: TimeRange?
-    /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without times, and if all are equal.
+    /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without times, and if all are
+    /// equal.
     public let timeResolution: Int64?
     /// The fitted slope of the popularity distribution.
     public let popularity: PopularitySlope?

@@ -8,8 +8,8 @@ import HalcyonTrace
 /// ``HalcyonPrefetch/PrefetchPolicy``.
 ///
 /// With server knowledge, one policy serves all caches and learns from all users. With device knowledge
-/// (``ModelSharing/own``), each cache has a policy of its own, which sees the requests of its user and nothing else. Caches are then
-/// served one after another, and only the policy of the present one is in memory.
+/// (``ModelSharing/own``), each cache has a policy of its own, which sees the requests of its user and nothing else.
+/// Caches are then served one after another, and only the policy of the present one is in memory.
 struct PrefetchLane {
     /// The policy of all caches, or of the cache that is being served.
     private(set) var policy: any PrefetchPolicy
@@ -37,7 +37,8 @@ struct PrefetchLane {
     private let cachesPerUser: Bool
     /// The timers of a policy that plans between requests.
     private var timers: VisitTimers
-    /// The recorded moments of all users that no timer gives: the app entered the background, or a condition ended. And the number of those past.
+    /// The recorded moments of all users that no timer gives: the app entered the background, or a condition ended.
+    /// And the number of those past.
     private let allMoments: [TraceRecording.Event]
     /// Those of the users that the policy serves, and the number of these that are past.
     private var moments: [TraceRecording.Event]

@@ -207,8 +207,8 @@ final class PrefetchingCache {
             categories: objects.categories(of: object), user: access.user, object: object, isPrefetch: true)
     }
 
-    /// Places the objects whose transfers ended strictly before a request or a moment. One that ends at the same time stamp may have
-    /// ended later, because a trace rounds its times.
+    /// Places the objects whose transfers ended strictly before a request or a moment. One that ends at the same time
+    /// stamp may have ended later, because a trace rounds its times.
     private func arrive(before time: Int64, _ counts: inout PrefetchTally, _ policy: (any PrefetchPolicy)?) {
         while let first = contents.pointee.transfers.popEnded(before: time) {
             var access = first.access

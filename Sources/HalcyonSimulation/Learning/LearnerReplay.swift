@@ -5,8 +5,8 @@ import HalcyonTrace
 
 /// One replay through `LearnedPolicy` whose model is kept or explained afterwards.
 ///
-/// The caches and their model are made as for `replay --policy learned`: hits, decisions and the model are those of that
-/// run. See `LearnerReplayTests`.
+/// The caches and their model are made as for `replay --policy learned`: hits, decisions and the model are those of
+/// that run. See `LearnerReplayTests`.
 ///
 /// ```swift
 /// let replay = try LearnerReplay(trace: trace, capacity: CapacityRequest(parsing: "5%"))

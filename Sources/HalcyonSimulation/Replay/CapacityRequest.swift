@@ -3,8 +3,8 @@ import HalcyonTrace
 
 /// A capacity as requested: `1%`, `64MB`, `1000` or `64k`.
 ///
-/// A number without `B` is in the unit of sizes, whatever its suffix: `1k` is 1,000 objects, or 1,000 bytes if the trace
-/// has sizes. `1KB` is 1,000 bytes and `1KiB` 1,024 bytes.
+/// A number without `B` is in the unit of sizes, whatever its suffix: `1k` is 1,000 objects, or 1,000 bytes if the
+/// trace has sizes. `1KB` is 1,000 bytes and `1KiB` 1,024 bytes.
 public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// A share of the distinct bytes or objects of the trace, 0…1.
     case share(Double, text: String)
@@ -19,8 +19,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// suffixes and units is ignored.
     ///
     /// - Throws: ``ReplayError`` if `text` is none of these, less than 1 object or byte, or more than ``largest``. A
-    ///   bare fraction (`0.1`) is refused, because other simulators read it as a share, and so is a number with separators
-    ///   (`1,000`).
+    ///   bare fraction (`0.1`) is refused, because other simulators read it as a share, and so is a number with
+    ///   separators (`1,000`).
     public init(parsing text: String) throws(ReplayError) {
         if text.last == "%" {
             guard let percent = Double(text.dropLast()), percent > 0, percent <= 100 else {
@@ -126,8 +126,8 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// Reads several capacities, separated by commas. A range such as `0.1%..20%:10` stands for 10 capacities from 0.1
     /// to 20 %, each larger than the previous one by the same factor, rounded to three digits.
     ///
-    /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a number with a separator of thousands (`1,000`). Also for a
-    ///   range that is not `from..to:count` with ends of one kind and a count from 2 to 1,000.
+    /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a number with a separator of thousands (`1,000`).
+    ///   Also for a range that is not `from..to:count` with ends of one kind and a count from 2 to 1,000.
     public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
         var list: [CapacityRequest] = []
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingSpaces)

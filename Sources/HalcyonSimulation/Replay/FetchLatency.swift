@@ -2,12 +2,14 @@ import HalcyonTrace
 
 /// How long a fetch takes in a replay with prefetching.
 ///
-/// A fetch is in time if it ends strictly before the time stamp of the request. A request while its object is in flight is a miss that
-/// joins the transfer. So requests of one user within the latency, and all to which a trace gives one time, are simultaneous: what is
+/// A fetch is in time if it ends strictly before the time stamp of the request. A request while its object is in
+/// flight is a miss that joins the transfer. So requests of one user within the latency, and all to which a trace
+/// gives one time, are simultaneous: what is
 /// fetched because of the first of them serves none of the others.
 ///
-/// Two requests whose stamps differ by d, at a resolution of r, came d − r to d + r apart. At a latency of r or a multiple of it, a fetch
-/// that is in time here was in time. A shorter one stands for any time up to 2r, and reports say so (`PrefetchResult.isBelowResolution`).
+/// Two requests whose stamps differ by d, at a resolution of r, came d − r to d + r apart. At a latency of r or a
+/// multiple of it, a fetch that is in time here was in time. A shorter one stands for any time up to 2r, and reports
+/// say so (`PrefetchResult.isBelowResolution`).
 public enum FetchLatency: Sendable, Equatable {
     /// The same for each object, in microseconds.
     case fixed(Int64)

@@ -100,11 +100,12 @@ package struct ReplayOutcome {
 }
 
 extension ResolvedJob {
-    /// Runs the job over a loaded trace on the current thread, a short one up to five times, and returns its outcome with the
-    /// processor time of the fastest run.
+    /// Runs the job over a loaded trace on the current thread, a short one up to five times, and returns its outcome
+    /// with the processor time of the fastest run.
     ///
-    /// One run of some milliseconds says little of a policy's speed: the first one finds cold caches. Runs of at least 50 ms of
-    /// processor time, those with ``ReplayOptions/timings`` and those with `kernels=system` are not repeated, and no run begins
+    /// One run of some milliseconds says little of a policy's speed: the first one finds cold caches. Runs of at least
+    /// 50 ms of processor time, those with ``ReplayOptions/timings`` and those with `kernels=system` are not repeated,
+    /// and no run begins
     /// after 100 ms.
     package func measured(over input: ReplayInput, progress: ReplayProgress? = nil) -> ReplayOutcome {
         var outcome = run(over: input, progress: progress)

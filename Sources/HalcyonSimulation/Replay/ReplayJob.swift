@@ -89,13 +89,14 @@ public struct ReplayJob: Sendable {
     public var usesCategories: Bool {
         traits.contains(.usesCategories) || options.prefetch?.traits.contains(.usesCategories) == true
     }
-    /// How models are shared between users, where that matters: for per-user caches whose policy learns, and for prefetching with a
-    /// policy for each user. Nil otherwise.
+    /// How models are shared between users, where that matters: for per-user caches whose policy learns, and for
+    /// prefetching with a policy for each user. Nil otherwise.
     public var modelSharing: ModelSharing? {
         guard mode == .perUser else { return nil }
         return policies.contains(where: \.learns) || hasPrefetchPolicyPerUser ? models : nil
     }
-    /// Whether each user has a prefetch policy. One that learns nothing, by keys or by a recording, is the same for all.
+    /// Whether each user has a prefetch policy. One that learns nothing, by keys or by a recording, is the same for
+    /// all.
     var hasPrefetchPolicyPerUser: Bool {
         guard mode == .perUser, models == .own, let prefetch = options.prefetch else { return false }
         return !prefetch.traits.contains(.usesKeys) && !prefetch.isRecorded
@@ -113,8 +114,8 @@ public struct ReplayJob: Sendable {
         }
     }
 
-    /// Runs the job on the current thread. O(requests), plus the time of the policy. A run of less than 50 ms is repeated, up to
-    /// five times in 100 ms, for ``RunResult/seconds``.
+    /// Runs the job on the current thread. O(requests), plus the time of the policy. A run of less than 50 ms is
+    /// repeated, up to five times in 100 ms, for ``RunResult/seconds``.
     ///
     /// - Throws: ``ReplayError`` as `resolved(for:)`.
     public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
@@ -123,8 +124,9 @@ public struct ReplayJob: Sendable {
 
     /// Returns the job with its capacities in the unit of the trace.
     ///
-    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches, or has lifetimes and there are tiers or
-    ///   prefetching. Also if the warm-up needs times that the trace does not have, or leaves no request to count. Also if a capacity or a
+    /// - Throws: ``ReplayError`` if the trace is empty or has no users for per-user caches, or has lifetimes and
+    ///   there are tiers or prefetching. Also if the warm-up needs times that the trace does not have, or leaves no
+    ///   request to count. Also if a capacity or a
     ///   budget is in bytes but objects are counted, or an offline policy is combined with tiers or prefetching. Also
     ///   if the trace exceeds a limit of the job (`ReplayLimits`), or users share what decides for a part of them.
     package func resolved(for input: ReplayInput) throws(ReplayError) -> ResolvedJob {
@@ -153,8 +155,8 @@ public struct ReplayJob: Sendable {
 
     /// Returns the job for a stream, whose sizes and length are not known in advance.
     ///
-    /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and for a
-    ///   prefetch policy that needs all keys in advance.
+    /// - Throws: ``ReplayError`` for an offline policy, for shares of the distinct objects or of the requests, and
+    ///   for a prefetch policy that needs all keys in advance.
     func resolvedForStream() throws(ReplayError) -> ResolvedJob {
         if let policy = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
             throw ReplayError.usage("\(policy.info.name) needs the whole trace in advance, and a stream has none.")
@@ -234,8 +236,8 @@ public struct ReplayJob: Sendable {
 public enum ModelSharing: String, Sendable, Codable, CaseIterable {
     /// Server knowledge: one model, and one prefetch policy, serves all users and learns from the live requests of all.
     case shared
-    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of this user. A fetch
-    /// takes the median of the durations that a log measured, whichever its object.
+    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of
+    /// this user. A fetch takes the median of the durations that a log measured, whichever its object.
     case own
 }
 

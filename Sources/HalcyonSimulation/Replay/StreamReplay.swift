@@ -18,9 +18,10 @@ public struct StreamReplay {
     ///
     /// - Parameters:
     ///   - load: the load options; with per-user caches, `skip` and `limit` count the requests that have a user.
-    ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users and warm-up.
-    /// - Throws: ``ReplayError`` for an offline policy, a capacity or a warm-up that is a share, and a prefetch policy that
-    ///   needs all keys in advance.
+    ///   - jobs: the runs, all with a shared cache or all with per-user caches, and all with the same users and
+    ///     warm-up.
+    /// - Throws: ``ReplayError`` for an offline policy, a capacity or a warm-up that is a share, and a prefetch
+    ///   policy that needs all keys in advance.
     public init(path: String, load: TraceLoadOptions, jobs: [ReplayJob]) throws(ReplayError) {
         self.path = path
         self.load = load

@@ -94,8 +94,8 @@ struct StreamRequests {
         sizes.firstIndex { $0 != size }.map { ($0, sizes[$0]) }
     }
 
-    /// Calls `body` with the piece as a block, or as two where the warm-up ends. A block is empty if no request belongs to the
-    /// part of the users.
+    /// Calls `body` with the piece as a block, or as two where the warm-up ends. A block is empty if no request
+    /// belongs to the part of the users.
     mutating func withBlock(unit: CacheUnit, _ body: (borrowing RequestBlock) -> Void) {
         guard let part else {
             cacheSizes = unit.usesUniformSizes ? [] : sizes.map { Int(clamping: $0) }

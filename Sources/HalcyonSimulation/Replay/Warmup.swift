@@ -3,8 +3,8 @@ import HalcyonTrace
 
 /// The requests at the start of a replay that only warm the cache and are not counted.
 ///
-/// Written `25%` or `0.25` it is a share of the requests, `60000` or `60k` a number of them, and `5d` a time from the first
-/// request. A number with a point is always a share, and a whole number always a number of requests.
+/// Written `25%` or `0.25` it is a share of the requests, `60000` or `60k` a number of them, and `5d` a time from the
+/// first request. A number with a point is always a share, and a whole number always a number of requests.
 public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFloatLiteral {
     /// A share of the requests, at least 0 and less than 1; the number of requests is rounded down.
     case share(Double)
@@ -25,8 +25,8 @@ public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFl
 
     /// Reads a share, a number of requests or a time with the unit `ms`, `s`, `min`, `h`, `d` or `w`.
     ///
-    /// - Throws: ``ReplayError`` with one sentence for any other text, and for a share that is negative or leaves nothing. Also
-    ///   for a number with a point from 1 on, which can be a share or a number of requests.
+    /// - Throws: ``ReplayError`` with one sentence for any other text, and for a share that is negative or leaves
+    ///   nothing. Also for a number with a point from 1 on, which can be a share or a number of requests.
     public init(parsing text: String) throws(ReplayError) {
         let number = text.last == "%" ? String(text.dropLast()) : text
         if text.last == "%" || text.contains(where: { $0 == "." }), let value = Double(number), value.isFinite {
@@ -109,8 +109,8 @@ public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFl
         .data("A warm-up of \(warmup) leaves none of the \(requests.counted("request")) to count: give a smaller one.")
     }
 
-    /// The shortest text that reads as the same warm-up: `0.25`, `60000` or `432000s`. It is part of the identity of a stored
-    /// result.
+    /// The shortest text that reads as the same warm-up: `0.25`, `60000` or `432000s`. It is part of the identity of a
+    /// stored result.
     public var description: String {
         switch self {
         case .share(let share): share == share.rounded() ? "\(Int(share))" : "\(share)"

@@ -11,8 +11,8 @@ extension ReplayReport {
         return Data(lines.map { $0.joined(separator: ",") + "\n" }.joined().utf8)
     }
 
-    /// Returns the rows of the CSV as one flat JSON object per line: the same names, in the same order. Empty fields are null,
-    /// and counts and ratios are numbers.
+    /// Returns the rows of the CSV as one flat JSON object per line: the same names, in the same order. Empty fields
+    /// are null, and counts and ratios are numbers.
     public func jsonLines() throws -> Data {
         let columns = Self.columns
         return Data(

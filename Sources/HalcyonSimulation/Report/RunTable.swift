@@ -334,8 +334,8 @@ struct RunTable {
 ///
 /// The references do not depend on which other policies were requested. Belady always admits. In a small cache,
 /// a policy that refuses objects can have more hits. Its reference is therefore `belady(bypass=on)` if the cache holds
-/// fewer than ``smallCache`` objects of average size and the run refused an object that fits. A run that refused none is bounded
-/// by Belady, whatever its policy may do elsewhere.
+/// fewer than ``smallCache`` objects of average size and the run refused an object that fits. A run that refused none
+/// is bounded by Belady, whatever its policy may do elsewhere.
 package struct GapReferences {
     /// The number of objects of average size from which bypassing is taken to make no difference.
     package static let smallCache = 1_000

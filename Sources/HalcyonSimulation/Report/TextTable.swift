@@ -94,8 +94,8 @@ extension Int {
         return unit == 0 ? "\(self) B" : "\(value.decimals(1)) \(units[unit])"
     }
 
-    /// The exact number of bytes: with a unit of powers of 1000 (`1.5 KB`) or of 1024 (`1.0 KiB`) if one decimal is exact,
-    /// otherwise rounded and in full (`1.0 KB (1,030 B)`).
+    /// The exact number of bytes: with a unit of powers of 1000 (`1.5 KB`) or of 1024 (`1.0 KiB`) if one decimal is
+    /// exact, otherwise rounded and in full (`1.0 KB (1,030 B)`).
     public var exactBytesForPeople: String {
         var scale = 1
         for _ in 0..<5 where magnitude >= UInt(scale) * 1_000 { scale *= 1_000 }

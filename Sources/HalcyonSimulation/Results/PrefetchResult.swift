@@ -13,8 +13,8 @@ public struct PrefetchResult: Sendable, Codable {
     public var budget: String
     /// The latency of a prefetch of no bytes, in microseconds.
     public var fetchLatency: Int64
-    /// The resolution of the trace's times, in microseconds; see `TimeColumn.resolution`. A shorter latency cannot be told from one that
-    /// is up to twice as long. Nil for a trace without times.
+    /// The resolution of the trace's times, in microseconds; see `TimeColumn.resolution`. A shorter latency cannot be
+    /// told from one that is up to twice as long. Nil for a trace without times.
     public var timeResolution: Int64?
     /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
     public var bandwidth: Double?
@@ -106,7 +106,8 @@ public struct PrefetchResult: Sendable, Codable {
 }
 
 extension PrefetchResult {
-    /// Whether the latency is shorter than the resolution of the times, so that it stands for any time of up to twice the resolution.
+    /// Whether the latency is shorter than the resolution of the times, so that it stands for any time of up to twice
+    /// the resolution.
     public var isBelowResolution: Bool {
         fetchLatency > 0 && bandwidth == nil && fetchLatency < timeResolution ?? 0
     }

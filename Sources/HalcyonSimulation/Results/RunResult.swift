@@ -56,8 +56,8 @@ public struct RunResult: Sendable, Codable {
     public var seed: UInt64
     /// The matrix routines that the policy computed with. Nil for a policy without a parameter `kernels`.
     public var kernels: KernelInfo?
-    /// The processor time of the run's thread, in seconds: of the fastest of up to five runs if one takes less than 50 ms.
-    /// Depends on the machine. With ``ReplayOptions/timings``, and for a stream, it is that of one run.
+    /// The processor time of the run's thread, in seconds: of the fastest of up to five runs if one takes less than 50
+    /// ms. Depends on the machine. With ``ReplayOptions/timings``, and for a stream, it is that of one run.
     public var seconds: Double
     /// The requests per second of processor time, including the warm-up.
     public var requestsPerSecond: Double

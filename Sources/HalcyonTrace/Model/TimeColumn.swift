@@ -81,9 +81,11 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
 }
 
 extension TimeColumn {
-    /// The resolution of the times, in microseconds: the longest usual unit by which all times differ in whole multiples. O(n).
+    /// The resolution of the times, in microseconds: the longest usual unit by which all times differ in whole
+    /// multiples. O(n).
     ///
-    /// The units are a day, an hour, a minute, a second and its decimal parts down to 1 µs. Two requests whose times differ by d came d ± this apart. Nil if all times are equal.
+    /// The units are a day, an hour, a minute, a second and its decimal parts down to 1 µs. Two requests whose times
+    /// differ by d came d ± this apart. Nil if all times are equal.
     public var resolution: Int64? {
         if case .uniform(_, let step, let count) = storage {
             return count > 1 && step != 0 ? step.magnitude.resolution : nil

@@ -1,6 +1,6 @@
 extension Trace {
-    /// A 64-bit hash of entries, sizes, times, categories and users, and of the length of a warm-up trace if there is one, as
-    /// 16 hexadecimal digits.
+    /// A 64-bit hash of entries, sizes, times, categories and users, and of the length of a warm-up trace if there is
+    /// one, as 16 hexadecimal digits.
     ///
     /// It depends on the content of the trace, not on its file, its reader or its names. It identifies a trace but
     /// does not protect against forgery, because the hash is not cryptographic. O(requests).

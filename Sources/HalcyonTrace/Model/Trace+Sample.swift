@@ -4,8 +4,9 @@ extension Trace {
     /// Returns the requests for a share of the objects as a separate trace, renumbered. O(requests).
     ///
     /// This is spatial sampling: an object is kept with all its requests or not at all. It is kept if the first 8 bytes
-    /// of the SHA-256 digest of `seed:key`, such as `1:shop/42`, read as a big-endian number, are below share · 2⁶⁴. The
-    /// sample therefore depends on the key and the seed alone, not on the trace, and a larger share with the same seed
+    /// of the SHA-256 digest of `seed:key`, such as `1:shop/42`, read as a big-endian number, are below share · 2⁶⁴.
+    /// The sample therefore depends on the key and the seed alone, not on the trace, and a larger share with the same
+    /// seed
     /// contains a smaller one. In Python:
     /// `int.from_bytes(hashlib.sha256(b"1:" + key).digest()[:8], "big") < share * 2**64`.
     ///

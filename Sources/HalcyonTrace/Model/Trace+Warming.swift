@@ -1,9 +1,10 @@
 extension Trace {
-    /// Returns the requests of a warm-up trace, then those of this trace, as one trace with one numbering of keys, users and
-    /// categories.
+    /// Returns the requests of a warm-up trace, then those of this trace, as one trace with one numbering of keys,
+    /// users and categories.
     ///
-    /// Both traces need their names (``TraceLoadOptions/names``): objects with equal keys are one object, which keeps the size and
-    /// the categories of its first request as in one file. If the warm-up trace ends after this trace begins, its times are
+    /// Both traces need their names (``TraceLoadOptions/names``): objects with equal keys are one object, which keeps
+    /// the size and the categories of its first request as in one file. If the warm-up trace ends after this trace
+    /// begins, its times are
     /// moved back so that its last request is at the time of this trace's first. Two traces without times get one
     /// second a request. ``warmupCount`` is the number of requests of the warm-up trace. O(requests).
     ///

@@ -191,7 +191,8 @@ public struct LoadReport: Sendable, Equatable {
     public var format: TraceFormat?
     /// Whether the first lines of the file showed the format, because neither an option nor the name did.
     public var isFormatRecognized = false
-    /// What the reader of a format with fixed fields decided that its lines do not show, as one sentence; otherwise `nil`.
+    /// What the reader of a format with fixed fields decided that its lines do not show, as one sentence; otherwise
+    /// `nil`.
     public var formatRule: String?
     /// The rows by operation, in the order of the preset, of libCacheSim, or of first occurrence in a CSV; empty for a
     /// source without operations.
@@ -223,8 +224,8 @@ public struct LoadReport: Sendable, Equatable {
 public struct TracePart: Sendable, Equatable {
     /// The file.
     public let path: String
-    /// The number of its requests. They are counted in whole pieces of the file, so under ``TraceLoadOptions/limit`` they can exceed
-    /// what was used, and include those that ``TraceLoadOptions/skip`` leaves out.
+    /// The number of its requests. They are counted in whole pieces of the file, so under ``TraceLoadOptions/limit``
+    /// they can exceed what was used, and include those that ``TraceLoadOptions/skip`` leaves out.
     public internal(set) var requests: Int
     /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
     public let columns: ColumnUse

@@ -24,8 +24,8 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     ///
     /// Source: github.com/1a1a11a/libCacheSim, libCacheSim/traceReader/customizedReader/lcs.h.
     case lcs
-    /// The text of LRB, webcachesim and 3L-Cache: `time key size` and any number of features, separated by blanks or tabs;
-    /// extension `.tr`. The features are not used. Times have the unit ``TraceLoadOptions/timeUnit``.
+    /// The text of LRB, webcachesim and 3L-Cache: `time key size` and any number of features, separated by blanks or
+    /// tabs; extension `.tr`. The features are not used. Times have the unit ``TraceLoadOptions/timeUnit``.
     ///
     /// Source: github.com/dasebe/webcachesim and github.com/sunnyszy/lrb, README.
     case lrb
@@ -36,20 +36,24 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     ///
     /// Source: github.com/moka-rs/cache-trace, arc/README; Megiddo and Modha, FAST 2003.
     case arc
-    /// The text of LIRS's traces: one block number a line; extension `.lirs`. Lines of `*` separate phases and are skipped.
+    /// The text of LIRS's traces: one block number a line; extension `.lirs`. Lines of `*` separate phases and are
+    /// skipped.
     case lirs
-    /// The comma-separated text of UMass's storage traces: `ASU,LBA,size,opcode,time` and perhaps more; extension `.spc`.
+    /// The comma-separated text of UMass's storage traces: `ASU,LBA,size,opcode,time` and perhaps more; extension
+    /// `.spc`.
     ///
-    /// A read requests every block of 512 bytes that its range touches (``TraceLoadOptions/blocks``). Writes are left out
-    /// unless ``TraceLoadOptions/countsWrites`` is set. LBA counts sectors of 512 bytes, the size counts bytes. A key is
+    /// A read requests every block of 512 bytes that its range touches (``TraceLoadOptions/blocks``). Writes are left
+    /// out unless ``TraceLoadOptions/countsWrites`` is set. LBA counts sectors of 512 bytes, the size counts bytes. A
+    /// key is
     /// ASU · 2⁴⁰ + block. Times are seconds.
     ///
     /// Source: SPC Trace File Format Specification 1.0.1; traces.cs.umass.edu, Storage.
     case spc
     /// MSR Cambridge's block traces: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; extension `.msr`.
     ///
-    /// Requests are as in ``spc``. Offset and size are bytes. The upper 28 bits of a key are a hash of host and disk, the
-    /// others the block; a trace in which two disks have the same hash is refused. Times are Windows file times (units of
+    /// Requests are as in ``spc``. Offset and size are bytes. The upper 28 bits of a key are a hash of host and disk,
+    /// the others the block; a trace in which two disks have the same hash is refused. Times are Windows file times
+    /// (units of
     /// 100 ns since 1601) and become microseconds since 1970; smaller numbers are taken as times since the start.
     ///
     /// Source: iotta.snia.org/traces/block-io/388; Narayanan et al., FAST 2008.

@@ -9,11 +9,13 @@ public struct TraceLoadOptions: Sendable {
     public var preset: TracePreset?
     /// The files that continue the trace, in this order.
     ///
-    /// They are read as if all rows were in one file: keys, categories and users have one numbering. Each file may have a format and
-    /// columns of its own, and is opened with these options. Times must not decrease from one file to the next, unless ``sort`` is
+    /// They are read as if all rows were in one file: keys, categories and users have one numbering. Each file may
+    /// have a format and columns of its own, and is opened with these options. Times must not decrease from one file
+    /// to the next, unless ``sort`` is
     /// set, and either all files have times or none. A size, category or user that a file does not have is unknown.
     public var continuations: [String] = []
-    /// The format; `nil` derives it from the file's name, and from its first lines where these show a format beyond doubt.
+    /// The format; `nil` derives it from the file's name, and from its first lines where these show a format beyond
+    /// doubt.
     public var format: TraceFormat?
     /// The compression; `nil` derives it from the file's first bytes.
     public var compression: Compression?
@@ -31,8 +33,8 @@ public struct TraceLoadOptions: Sendable {
     /// The objects that a request for a range of a disk requests, in the formats `arc`, `spc` and `msr`; `nil` is every
     /// block of 512 bytes. Other formats accept only `nil`.
     public var blocks: BlockRule?
-    /// Whether writes are requests, too, in the formats `spc`, `msr` and `objectStore`. The default is false. Other formats
-    /// accept only false.
+    /// Whether writes are requests, too, in the formats `spc`, `msr` and `objectStore`. The default is false. Other
+    /// formats accept only false.
     public var countsWrites = false
     /// The rule that gives objects their sizes.
     public var sizes = SizeRule.firstRequest
@@ -97,8 +99,8 @@ public enum BlockRule: Sendable, Hashable {
     /// One object, which the first sector of the range names and whose size is the length of the range.
     case whole
 
-    /// Reads an argument: `whole`, or a number of bytes such as `512` or `4KiB`; `nil` for another text, or a number that
-    /// is not a positive multiple of 512.
+    /// Reads an argument: `whole`, or a number of bytes such as `512` or `4KiB`; `nil` for another text, or a number
+    /// that is not a positive multiple of 512.
     public init?(argument: String) {
         if argument == "whole" {
             self = .whole

@@ -324,7 +324,8 @@ struct RowPlace: Sendable {
         operations = opening.operations
     }
 
-    /// Returns the problem of the first request of a file whose time is before the last one of the file that it continues.
+    /// Returns the problem of the first request of a file whose time is before the last one of the file that it
+    /// continues.
     func seam(_ line: Int, column: Int?, _ time: Int64, _ last: Int64, of path: String) -> RowProblem {
         .backwards(line, column: column, time, last, timeUnit, before: "the last request of \(path)")
     }

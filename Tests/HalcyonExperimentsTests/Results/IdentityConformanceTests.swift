@@ -82,7 +82,8 @@ struct IdentityConformanceTests {
         }
     }
 
-    /// Requires for one job that each varied input that moves a count also moves the identity. Returns the inputs that moved a count.
+    /// Requires for one job that each varied input that moves a count also moves the identity. Returns the inputs that
+    /// moved a count.
     private func check(_ job: ReplayJob, _ name: String, recorded: Bool) throws -> Set<Input> {
         let folder = try TemporaryFolder()
         var trace = try Run.trace(in: folder)

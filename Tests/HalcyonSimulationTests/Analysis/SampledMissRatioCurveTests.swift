@@ -93,8 +93,8 @@ struct SampledMissRatioCurveTests {
         #expect(total == 5 * 60 * 5 && Double(covered) >= 0.94 * Double(total), "\(covered) of \(total)")
     }
 
-    /// Returns how many of 60 seeds × 5 capacities cover the exact ratio. The mean error at each capacity must be within three
-    /// of its own standard errors.
+    /// Returns how many of 60 seeds × 5 capacities cover the exact ratio. The mean error at each capacity must be
+    /// within three of its own standard errors.
     private func coverage(of given: Case) throws -> (within: Int, count: Int) {
         let trace = try given.trace()
         let exact = MissRatioCurve.exact(of: trace)

@@ -164,7 +164,8 @@ struct VisitReplayTests {
 
     @Test("A budget of 0 fetches nothing and leaves the choice of victims")
     func zeroBudgetLeavesTheChoiceOfVictims() throws {
-        // A cache of two; three objects each day, in one order: LRU never hits. visit-refill keeps what the day requested last.
+        // A cache of two; three objects each day, in one order: LRU never hits. visit-refill keeps what the day
+        // requested last.
         let requests = (0..<5).flatMap { day in
             (0..<3).map {
                 (user: 0 as UInt32, object: UInt32($0), time: Int64(day) * Self.day + Int64($0) * 60_000_000)

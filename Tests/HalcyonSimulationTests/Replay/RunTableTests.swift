@@ -81,7 +81,8 @@ struct RunTableTests {
         #expect(third["lru(admit=bloom)"] == "-" && third["fifo"] == second["fifo"])
     }
 
-    /// S3-FIFO may refuse an object as large as its small queue. With unit sizes and 76 places in that queue it never does.
+    /// S3-FIFO may refuse an object as large as its small queue. With unit sizes and 76 places in that queue it never
+    /// does.
     @Test("A policy that refuses nothing in a run is compared with belady, whatever it may do elsewhere")
     func policyThatRefusedNothingIsComparedWithBelady() async throws {
         let trace = TinyTraces.scrambled(count: 20_000, objects: 3_000)

@@ -125,7 +125,8 @@ struct PendingPlans: ~Copyable {
     ///   - previous: the user's last object.
     ///   - chosen: a bit for each selected candidate.
     ///   - drawn: a bit for each candidate that is a sample even if it is not requested.
-    ///   - arrival: the time at which its fetches would complete; `Int64.min` for fetches that take no time. They serve later requests.
+    ///   - arrival: the time at which its fetches would complete; `Int64.min` for fetches that take no time. They
+    ///     serve later requests.
     mutating func add(
         _ candidates: borrowing CandidateList, user: UInt32, request: UInt32, previous: UInt32, chosen: UInt32,
         drawn: UInt32, arrival: Int64 = .min, to chain: UnsafeMutablePointer<PlanChain>

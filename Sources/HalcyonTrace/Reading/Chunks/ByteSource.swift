@@ -80,8 +80,8 @@ final class FileSource: ByteSource {
 
 /// Opens a file, with decompression if the caller, its first bytes or its name require that.
 ///
-/// The first bytes decide, because names are often wrong. In a binary trace, gzip data must also start a deflate stream,
-/// because its first two bytes alone can be those of a time.
+/// The first bytes decide, because names are often wrong. In a binary trace, gzip data must also start a deflate
+/// stream, because its first two bytes alone can be those of a time.
 ///
 /// - Parameter format: the format of the decompressed bytes; `nil` if it is not yet known.
 func openSource(
