@@ -15,7 +15,7 @@ struct ConvertCommand: AsyncParsableCommand {
         help: "The file to write: .csv or .oracleGeneral, optionally with .gz or .zst; - is standard output, as CSV.")
     var output: String
 
-    @Option(help: "The format to write; by default that of the file extension.")
+    @Option(help: "The format to write, csv or oracleGeneral; by default that of the file extension.")
     var outputFormat: TraceFormat?
 
     @Option(help: "Write at most this number of requests.")

@@ -123,7 +123,7 @@ struct RunCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The first requests, which warm up the caches and are not counted: a share (25%, or 0.25: a number with a point), a "
-                + "number of requests (60000, 60k), or a time from the first request (5d, 12h, 30min). (default: 0)",
+                + "number of requests (60000, 60k), or a time from the first request (5d, 12h, 30min).",
             valueName: "share|requests|time"))
     var warmup: String = "0"
 

@@ -70,7 +70,7 @@ def claims(folder: Path) -> str:
         ],
         [
             "Prefetching within visits helps readers of news, and not customers of a wholesale shop, when a fetch takes 1 s "
-            "(server knowledge)",
+            "(20 objects, under lru, server knowledge)",
             "`replay sweep Experiments/suites/prefetch.yml`, then `replay results results/prefetch`", "2 min",
             f"news {hit_ratio(news, None)} → {hit_ratio(news, SECOND)} %, "
             f"shop {hit_ratio(shopping, None)} → {hit_ratio(shopping, SECOND)} %", "0",
@@ -84,7 +84,8 @@ def claims(folder: Path) -> str:
         [
             "`learned` has the higher hit ratio than s3-fifo on four traces that nothing was chosen by "
             f"([rules and results](confirmatory.md), result version {version})",
-            "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory`", "10 min",
+            "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory "
+            f"--where result_version={version}`", "10 min",
             f"{points(unseen.these)} points", "0",
         ],
     ]  # fmt: skip
@@ -161,7 +162,9 @@ def _eviction(folder: Path) -> list[list[str]]:
     results = stored(folder)
     learned = results[results["label"] == "learned"]
     found = compare(pairs_once(pairing(learned, results[results["label"] == name])) for name in BASELINES)
-    over = against_others(results, "learned").set_index("trace")["excess"]
+    cells = against_others(results, "learned")
+    over = cells.set_index("trace")["excess"]
+    worst = cells.loc[cells["excess"].idxmax()]
     others = excess(results)["run"].nunique() - 1
     return [
         [
@@ -172,17 +175,11 @@ def _eviction(folder: Path) -> list[list[str]]:
         ],
         [
             f"Its misses beside those of the best of {others} other policies *in each cell*",
-            f"{signed(float(over_traces(over).mean()))} % on average; {signed(over.max())} % in the worst of {len(over)} cells, which is "
-            f"of {worst_traces(over)} and no bound",
+            f"{signed(float(over_traces(over).mean()))} % on average; {signed(over.max())} % in the worst of {len(over)} cells, "
+            f"{worst['trace']} at {worst['capacity']}, which is no bound",
             "no users", "[results](Experiments/tables.md)",
         ],
     ]  # fmt: skip
-
-
-def worst_traces(over: "pd.Series[float]", number: int = 3) -> str:
-    """The traces of the cells with the largest excess."""
-    worst = over.sort_values(ascending=False, kind="stable").index[:number]
-    return " and ".join(dict.fromkeys(str(name).removesuffix("_objects") for name in worst))
 
 
 def _tiers(folder: Path) -> list[list[str]]:
