@@ -106,6 +106,9 @@ package final class DiskOwner: Sendable {
     /// Whether no change of a key is pending, nor one of many keys that may concern it.
     func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(key) } }
 
+    /// The number of operations that have not ended.
+    var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
+
     /// The storage, if it is open, also while it is being closed: for the pending operations.
     var openStorage: Storage? {
         access.withLock { access in

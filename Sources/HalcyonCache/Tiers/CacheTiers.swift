@@ -9,8 +9,10 @@ package final class LoadCancellation: Sendable {
     private let isCancelled = Atomic<Bool>(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
+    package init() {}
+
     /// Cancels the load and calls the registered closure, without a lock held.
-    func cancel() {
+    package func cancel() {
         isCancelled.store(true, ordering: .sequentiallyConsistent)
         action.withLock { $0.take() }?()
     }

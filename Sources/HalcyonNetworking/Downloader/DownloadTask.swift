@@ -4,16 +4,9 @@ import Synchronization
 
 /// The handle of a load. Releasing it does not end the load.
 public final class DownloadTask: Sendable {
-    /// The waiter of the load.
-    private struct Waiter {
-        let merger: DownloadMerger
-        let token: DownloadMerger.State.Token
-        /// Whether cancelling the task removes the waiter; otherwise `onCancel` does.
-        let leaves: Bool
-    }
-
     private struct State {
-        var waiter: Waiter?
+        /// Passes a priority on to what the load waits for.
+        var onPriority: (@Sendable (TransferPriority) -> Void)?
         var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
         var priority: TransferPriority?
@@ -29,24 +22,23 @@ public final class DownloadTask: Sendable {
     /// The connection of a transfer without any load is closed at once. See
     /// `DownloaderTests.cancellingLastLoadClosesConnection()` and `HostileTests.cancellingClosesConnection()`.
     public func cancel() {
-        let (waiter, onCancel) = state.withLock { state in
+        let onCancel = state.withLock { state in
             state.isCancelled = true
-            return (state.waiter, state.onCancel)
+            return state.onCancel
         }
-        if let waiter, waiter.leaves { waiter.merger.leave(waiter.token) }
         onCancel?()
     }
 
     /// Whether it was cancelled.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Changes the priority of the load.
+    /// Changes the priority of the load, whether it waits for a transfer, for a file or for its turn to be decoded and processed.
     public func setPriority(_ priority: TransferPriority) {
-        let waiter = state.withLock { state in
+        let onPriority = state.withLock { state in
             state.priority = priority
-            return state.waiter
+            return state.onPriority
         }
-        if let waiter { waiter.merger.setPriority(waiter.token, priority) }
+        onPriority?(priority)
     }
 
     /// Sets what ends the load, and calls it at once if the task was cancelled before.
@@ -58,16 +50,21 @@ public final class DownloadTask: Sendable {
         if isCancelled { onCancel() }
     }
 
-    /// Makes this the handle of a waiter, which gets the priority and the cancellation that were set before.
-    ///
-    /// - Parameter leaves: whether cancelling the task removes the waiter.
-    func follow(_ merger: DownloadMerger, _ token: DownloadMerger.State.Token, leaves: Bool) {
-        let (priority, isCancelled) = state.withLock { state in
-            state.waiter = Waiter(merger: merger, token: token, leaves: leaves)
-            return (state.priority, state.isCancelled)
+    /// Passes changes of the priority on to what the load waits for now, at once if it was changed before.
+    package func follow(_ onPriority: @escaping @Sendable (TransferPriority) -> Void) {
+        let priority = state.withLock { state in
+            state.onPriority = onPriority
+            return state.priority
         }
-        if let priority { merger.setPriority(token, priority) }
-        if leaves, isCancelled { merger.leave(token) }
+        if let priority { onPriority(priority) }
+    }
+
+    /// Makes this the handle of a waiter.
+    ///
+    /// - Parameter leaves: whether cancelling the task removes the waiter, at once if it was cancelled before; otherwise something else does.
+    func follow(_ merger: DownloadMerger, _ token: DownloadMerger.State.Token, leaves: Bool) {
+        follow { merger.setPriority(token, $0) }
+        if leaves { whenCancelled { merger.leave(token) } }
     }
 }
 

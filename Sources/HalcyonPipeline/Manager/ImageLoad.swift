@@ -15,6 +15,8 @@ package struct ImageLoad: Sendable {
     var owner: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
+    /// The task that changes its priority, if it has one.
+    var task: DownloadTask?
     /// When its fetch began; `nil` before that.
     var begun: Int64?
     /// Whether the image is kept in memory.

@@ -24,23 +24,26 @@ enum Variant: Sendable {
 }
 
 /// Loads the images of a manager: asks the cache, then its originals, then the source; processes and keeps what it has loaded.
+///
+/// A load checks after each wait whether it was cancelled. From then on it asks for nothing, and decodes, processes, promotes and keeps
+/// nothing; a `CancellationError` is never taken for a miss. See `CancelledLoadTests`.
 final class ImageLoader: Sendable {
     let decoder: ImageDecoder
     let decodeLimiter: DecodeLimiter
     /// Merges loads from providers.
     let providers = ProviderMerger()
     /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
-    let lookUps = SharedWork<EntryKey, ImageCacheResult<Bitmap>>()
+    let lookUps: SharedWork<EntryKey, ImageCacheResult<Bitmap>>
     /// Merges the making of variants of cached originals.
-    let variants = SharedWork<VariantKey, Variant>()
-    /// The processing of variants, which a load that joins with a higher priority does at once.
-    let variantWorks = QueuedWorks<VariantKey>()
+    let variants: SharedWork<VariantKey, Variant>
     /// The entries that are being revalidated in the background.
     let revalidating = Mutex<Set<EntryKey>>([])
 
     init(_ decoder: ImageDecoder, _ decodeLimiter: DecodeLimiter) {
         self.decoder = decoder
         self.decodeLimiter = decodeLimiter
+        lookUps = SharedWork(decodeLimiter)
+        variants = SharedWork(decodeLimiter)
     }
 
     private var revalidation: ImageRevalidation { ImageRevalidation(loader: self) }
@@ -69,6 +72,7 @@ final class ImageLoader: Sendable {
     ) async throws -> Value {
         var failures: [SourceFailure] = []
         for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
+            try Task.checkCancellation()
             do {
                 var load = ImageLoad(source, of: resource, options)
                 // It takes the place of the resource's source only.
@@ -85,8 +89,10 @@ final class ImageLoader: Sendable {
 
     /// Returns the image of one source.
     func image(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
+        var load = load
+        load.task = task
         if load.options.forceRefresh { return try await loaded(load, task) }
-        let view = await view(of: load)
+        let view = try await view(of: load)
         if let found = try await fromCache(view, task) { return found }
         // The private entry cannot be read.
         if view.owner != nil, let found = try await fromCache(load, task) { return found }
@@ -96,7 +102,7 @@ final class ImageLoader: Sendable {
 
     /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
     private func fromCache(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult? {
-        switch await revalidation.lookUpFresh(load) {
+        switch try await revalidation.lookUpFresh(load) {
         case .found(let result): result
         case .stale(let record, let policy): try await revalidation.renewed(load, record, policy, task)
         case .missing: try await madeOfOriginal(load)
@@ -104,23 +110,32 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the load of the private entry if there is one, or its original, else of the shared entry.
-    func view(of load: ImageLoad) async -> ImageLoad {
+    func view(of load: ImageLoad) async throws -> ImageLoad {
         guard let mine = load.ofPrivateEntry else { return load }
         let (options, originals) = (load.options, load.options.originalCache)
-        if await options.cache.tiers.isThere(mine.computedKey, forcedExtension: options.forcedExtension).cached {
-            return mine
-        }
-        if mine.isVariant, await originals.tiers.isThere(mine.key, forcedExtension: nil).cached { return mine }
+        if try await tier(of: mine.computedKey, options.forcedExtension, in: options.cache).cached { return mine }
+        if mine.isVariant, try await tier(of: mine.key, nil, in: originals).cached { return mine }
         return load
+    }
+
+    /// Returns the tier that has an entry. This is no access.
+    private func tier(
+        of computed: String, _ forcedExtension: String?, in cache: ImageCache<Bitmap>
+    ) async throws -> CacheType {
+        let found = await cache.tiers.isThere(computed, forcedExtension: forcedExtension)
+        try Task.checkCancellation()
+        return found
     }
 
     /// Returns the image that the cache has, looked up as an access. A file that cannot be read counts as none: the cache has
     /// reported it.
-    func lookUp(_ load: ImageLoad) async -> ImageResult? {
-        guard let found = try? await cached(load), let image = found.image else { return nil }
+    func lookUp(_ load: ImageLoad) async throws -> ImageResult? {
+        let found: ImageCacheResult<Bitmap>
+        do { found = try await cached(load) } catch  where !error.isCancellation { return nil }
+        guard let image = found.image else { return nil }
         return ImageResult(
             image: image, cacheType: found.cacheType, resource: load.resource, source: load.source,
-            originalData: await originalData(load))
+            originalData: try await originalData(load))
     }
 
     /// Looks an image up. What look-ups on disk have read is decoded in turns. Simultaneous look-ups of one file are one: the others find
@@ -136,19 +151,27 @@ final class ImageLoader: Sendable {
         }
         if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
-        let serializer = load.serializer
-        let decoding = decodeLimiter.queue(over: .untouch, load.options.priority)
-        let look = { @Sendable in
-            try await cache.image(forKey: load.key, serializer: serializer, decoding: decoding, options: options)
+        let (serializer, priority) = (load.serializer, load.options.priority)
+        let look = { @Sendable (work: LimitedWork) in
+            try await cache.image(forKey: load.key, serializer: serializer, decoding: work.queue, options: options)
         }
         // Bytes mean the same only to the same serializer.
-        guard serializer == nil else { return try await look() }
-        let (found, isFirst) = try await lookUps.value(of: load.entry, look)
+        guard serializer == nil else { return try await alone(load, look) }
+        let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
         guard let image = found.image else { return cache.tiers.missed(computed, options) }
         if let image = inMemory() { return .memory(image) }
         cache.tiers.sharedHit(computed, image, options)
         return .disk(image)
+    }
+
+    /// Returns the result of work that a load shares with no other, on a queue that its look-up takes.
+    private func alone<Value>(
+        _ load: ImageLoad, _ work: (LimitedWork) async throws -> Value
+    ) async throws -> Value {
+        let limited = LimitedWork(decodeLimiter, load.options.priority, .untouch)
+        load.task?.follow { limited.setPriority($0, of: LimitedWork.firstLoad) }
+        return try await work(limited)
     }
 
     // MARK: - Variants of originals
@@ -162,16 +185,14 @@ final class ImageLoader: Sendable {
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
             heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
-        let (variant, isFirst) = try await variantWorks.with(key) { work in
-            work.join(
-                load.options.priority, decodeLimiter.queue(over: load.options.processingQueue, load.options.priority))
-            return try await variants.value(of: key) { [self] in try await makeVariant(load, work) }
-        }
+        let (variant, isFirst) = try await variants.value(
+            of: key, load.options.priority, load.options.processingQueue, load.task
+        ) { [self] in try await makeVariant(load, $0) }
         switch variant {
         case .none: return nil
-        case .cached: return await lookUp(load)
+        case .cached: return try await lookUp(load)
         case .made(let made, let bytes, let freshness):
-            if !isFirst { await keep(made, original: nil, freshness, load) }
+            if !isFirst { try await keep(made, original: nil, freshness, load) }
             return ImageResult(
                 image: made.image, cacheType: .none, isFromOriginal: true, resource: load.resource, source: load.source,
                 originalData: load.options.wantsOriginalData && keepsOriginals(load.options.originalCache, load)
@@ -182,63 +203,59 @@ final class ImageLoader: Sendable {
     /// Makes and keeps a variant.
     ///
     /// - Parameter work: processes it on the queue of the load that is most urgent.
-    private func makeVariant(_ load: ImageLoad, _ work: QueuedWork) async throws -> Variant {
+    private func makeVariant(_ load: ImageLoad, _ work: LimitedWork) async throws -> Variant {
         // It may have been made since this load looked it up.
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
-        let (isUsable, record) = await revalidation.freshnessOfOriginal(load)
+        let (isUsable, record) = try await revalidation.freshnessOfOriginal(load)
         guard isUsable else { return .none }
-        guard let original = await original(load) else { return .none }
-        try Task.checkCancellation()
+        guard let original = try await original(load) else { return .none }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer
         let (processor, decoder, observed) = (load.options.processor, decoder, load.options.observed)
-        let queue = decodeLimiter.queue(over: load.options.processingQueue, load.options.priority)
-        let made: Result<(Bitmap, Freshness?), any Error>
+        let (image, freshness): (Bitmap, Freshness?)
         do {
-            made = .success(
-                try await work.result {
-                    // A record of other bytes does not hold for these.
-                    let isKnown = bytes.map { record?.isOf($0) == true } == true
-                    let item = try serializer.input(original)
-                    let image = try observed.decoding { try processor.process(item, decoder: decoder) }
-                    return (image, isKnown ? record?.freshness : nil)
-                })
-        } catch {
-            made = .failure(error)
-        }
-        switch made {
-        case .success(let (image, freshness)):
-            let made = MadeImage(image)
-            await keep(made, original: nil, freshness, load)
-            return .made(made, bytes: bytes, freshness)
-        case .failure(let error):
-            guard let bytes, await queue.isDamaged(bytes, serializer, decoder) else { throw error }
+            (image, freshness) = try await work.result {
+                // A record of other bytes does not hold for these.
+                let isKnown = bytes.map { record?.isOf($0) == true } == true
+                let item = try serializer.input(original)
+                let image = try observed.decoding { try processor.process(item, decoder: decoder) }
+                return (image, isKnown ? record?.freshness : nil)
+            }
+        } catch  where !error.isCancellation {
+            guard let bytes, try await work.isDamaged(bytes, serializer, decoder) else { throw error }
             await load.options.originalCache.remove(forKey: load.key)
             return .none
         }
+        let made = MadeImage(image)
+        try await keep(made, original: nil, freshness, load)
+        return .made(made, bytes: bytes, freshness)
     }
 
     /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
-    private func original(_ load: ImageLoad) async -> ImageProcessItem? {
+    private func original(_ load: ImageLoad) async throws -> ImageProcessItem? {
         let originals = load.options.originalCache
-        if let bytes = await originals.tiers.original(forKey: load.key, options: load.originalOptions) {
-            return .data(bytes)
-        }
+        if let bytes = try await bytes(of: load.key, load.originalOptions, in: originals) { return .data(bytes) }
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
     /// Returns the bytes that a cached image was made of, read from the disk. It returns `nil` if they are not on disk, or if a
     /// serializer has encoded them again.
-    private func originalData(_ load: ImageLoad) async -> Data? {
+    private func originalData(_ load: ImageLoad) async throws -> Data? {
         guard load.options.wantsOriginalData else { return nil }
         let (cache, originals) = (load.options.cache, load.options.originalCache)
         if !load.isVariant, keepsOriginals(cache, load),
-            let bytes = await cache.tiers.original(forKey: load.key, options: load.cacheOptions)
+            let bytes = try await bytes(of: load.key, load.cacheOptions, in: cache)
         {
             return bytes
         }
         guard load.isVariant || originals !== cache, keepsOriginals(originals, load) else { return nil }
-        return await originals.tiers.original(forKey: load.key, options: load.originalOptions)
+        return try await bytes(of: load.key, load.originalOptions, in: originals)
+    }
+
+    private func bytes(of key: String, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
+        let bytes = await cache.tiers.original(forKey: key, options: options)
+        try Task.checkCancellation()
+        return bytes
     }
 
     /// Whether a cache's entry under the key of a load's source has the original bytes.
@@ -251,6 +268,7 @@ final class ImageLoader: Sendable {
 
     /// Loads, processes and keeps.
     func loaded(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
+        try Task.checkCancellation()
         var load = load
         load.begun = load.begun ?? load.options.cache.tiers.clock.now
         guard load.isPrefetch else { return try await fetched(load, task) }
@@ -269,13 +287,13 @@ final class ImageLoader: Sendable {
             let provided = try await load.options.observed.transferring {
                 try await providers.load(provider, maker(load), limited(load.options), attempts)
             }
-            return await result(load, provided.made, provided.data, nil)
+            return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
             let result = try await load.options.observed.transferring {
                 try await downloader.download(url, processor(load), limited(load.options).download, task)
             }
-            return await self.result(load, try await own(result, url, load, task))
+            return try await self.result(load, own(result, url, load, task))
         }
     }
 
@@ -293,8 +311,8 @@ final class ImageLoader: Sendable {
     }
 
     /// Keeps a downloaded image, and returns the result.
-    func result(_ load: ImageLoad, _ response: DownloadResult<MadeImage>) async -> ImageResult {
-        await result(load, response.value, response.originalData, response.freshness)
+    func result(_ load: ImageLoad, _ response: DownloadResult<MadeImage>) async throws -> ImageResult {
+        try await result(load, response.value, response.originalData, response.freshness)
     }
 
     /// Returns the processor of the downloader, which works once for all loads that want the same.
@@ -317,8 +335,8 @@ final class ImageLoader: Sendable {
     /// Keeps a loaded image, and returns the result.
     private func result(
         _ load: ImageLoad, _ made: MadeImage, _ data: Data, _ freshness: Freshness?
-    ) async -> ImageResult {
-        await keep(made, original: data, freshness, load)
+    ) async throws -> ImageResult {
+        try await keep(made, original: data, freshness, load)
         return ImageResult(
             image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
@@ -332,8 +350,8 @@ final class ImageLoader: Sendable {
     func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
         if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
-        let view = await view(of: load)
-        let found = await cache.tiers.isThere(view.computedKey, forcedExtension: view.options.forcedExtension)
+        let view = try await view(of: load)
+        let found = try await tier(of: view.computedKey, view.options.forcedExtension, in: cache)
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
             var renewed = view
             // An image that is in memory already is replaced there, too.
@@ -343,6 +361,7 @@ final class ImageLoader: Sendable {
                 await cache.tiers.promote(
                     view.computedKey, serializer: view.serializer, options: view.cacheOptions,
                     decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
+                try Task.checkCancellation()
                 view.record(.prefetchArrival)
             }
             return nil
@@ -363,7 +382,10 @@ final class ImageLoader: Sendable {
 
     /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
     /// returns, the disk later unless the load waits for it.
-    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
+    ///
+    /// - Throws: `CancellationError`, and nothing is kept, if the task is cancelled before the image is stored.
+    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async throws {
+        try Task.checkCancellation()
         // An image of a truncated file is shown once, and never kept.
         if made.image.provenance?.isComplete == false { return }
         let requested = load
@@ -386,12 +408,12 @@ final class ImageLoader: Sendable {
                 forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
             if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
         }
-        await keepOriginal(made, original, freshness, load)
+        try await keepOriginal(made, original, freshness, load)
         let disk = load.diskPlace
         let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
         let record = heeds ? freshness : nil
         let computed = load.computedKey
-        let isOnDisk = await made.inTurn {
+        let isOnDisk = try await made.inTurn {
             let toDisk =
                 !options.cacheMemoryOnly
                 && made.claim(disk, now: cache.tiers.clock.now) {
@@ -425,11 +447,14 @@ final class ImageLoader: Sendable {
             return toDisk
         }
         if options.waitForCache { await made.settle(disk) }
+        try Task.checkCancellation()
         // Another load that does not heed the server has kept it without a record.
         if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
     }
 
-    private func keepOriginal(_ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async {
+    private func keepOriginal(
+        _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
+    ) async throws {
         let options = load.options
         guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
             !options.cacheMemoryOnly, load.isVariant
@@ -438,7 +463,7 @@ final class ImageLoader: Sendable {
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
         let record = options.freshness?.honoursServer == true ? freshness : nil
         let (serializer, decoder) = (originals.serializer, decoder)
-        await made.inTurn {
+        try await made.inTurn {
             let isFirst = made.claim(place, now: originals.tiers.clock.now) {
                 (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
             } remove: {
@@ -508,11 +533,11 @@ extension CacheSerializer<Bitmap> {
     }
 }
 
-extension CallbackQueue {
+extension LimitedWork {
     /// Whether no picture can be decoded from some bytes because they are damaged.
     fileprivate func isDamaged(
         _ bytes: Data, _ serializer: any CacheSerializer<Bitmap>, _ decoder: ImageDecoder
-    ) async -> Bool {
+    ) async throws -> Bool {
         do {
             _ = try await result {
                 if case .data(let bytes) = try serializer.input(.data(bytes)) { _ = try decoder.decode(bytes) }
@@ -523,7 +548,7 @@ extension CallbackQueue {
             case .unknownFormat, .truncated, .damaged: return true
             default: return false
             }
-        } catch {
+        } catch  where !error.isCancellation {
             return false
         }
     }

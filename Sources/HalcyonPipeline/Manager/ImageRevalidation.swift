@@ -42,18 +42,21 @@ struct ImageRevalidation: Sendable {
     }
 
     /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
-    func lookUpFresh(_ load: ImageLoad) async -> CacheAnswer {
+    func lookUpFresh(_ load: ImageLoad) async throws -> CacheAnswer {
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
-            return await loader.lookUp(load).map(CacheAnswer.found) ?? .missing
+            return try await loader.lookUp(load).map(CacheAnswer.found) ?? .missing
         }
         let record = await record(of: load)
+        try Task.checkCancellation()
         let decision = policy.decision(for: record?.freshness, at: seconds(load))
         if decision == .revalidate, !load.options.onlyFromCache {
-            if await isThere(load) { return .stale(record, policy) }
+            let isThere = await isThere(load)
+            try Task.checkCancellation()
+            if isThere { return .stale(record, policy) }
             _ = load.options.cache.tiers.missed(load.computedKey, load.cacheOptions)
             return .missing
         }
-        guard let found = await loader.lookUp(load) else { return .missing }
+        guard let found = try await loader.lookUp(load) else { return .missing }
         if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record) }
         return .found(found)
     }
@@ -73,26 +76,27 @@ struct ImageRevalidation: Sendable {
                     options: loader.limited(load.options).download, task)
             }
             switch answer {
-            case .modified(let new): return await loader.result(load, try await loader.own(new, url, load, task))
+            case .modified(let new): return try await loader.result(load, loader.own(new, url, load, task))
             case .notModified(let freshness):
                 if await removeShared(load, if: freshness) { return try await loader.loaded(load, task) }
                 // It may have been removed meanwhile.
-                guard let found = await confirmed(load, record, freshness) else {
+                guard let found = try await confirmed(load, record, freshness) else {
                     return try await loader.loaded(load, task)
                 }
                 return found
             }
         } catch  where !error.isCancellation {
             guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
-                let found = await loader.lookUp(load)
+                let found = try await loader.lookUp(load)
             else { throw error }
             return found
         }
     }
 
     /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
-    func freshnessOfOriginal(_ load: ImageLoad) async -> (isUsable: Bool, noted: FreshnessRecord?) {
+    func freshnessOfOriginal(_ load: ImageLoad) async throws -> (isUsable: Bool, noted: FreshnessRecord?) {
         let record = await record(load.options.originalCache, load.key)
+        try Task.checkCancellation()
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
             return (true, record)
         }
@@ -125,11 +129,13 @@ struct ImageRevalidation: Sendable {
     }
 
     /// Uses an image that has not changed: it expires later, and its record is what the server says now.
-    private func confirmed(_ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness) async -> ImageResult? {
+    private func confirmed(
+        _ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness
+    ) async throws -> ImageResult? {
         var extended = load
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
-        guard let found = await loader.lookUp(extended) else { return nil }
+        guard let found = try await loader.lookUp(extended) else { return nil }
         await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
@@ -191,7 +197,7 @@ struct ImageRevalidation: Sendable {
         }
         switch answer {
         case .modified(let new):
-            _ = await loader.result(load, try await loader.own(new, url, load, nil))
+            _ = try await loader.result(load, loader.own(new, url, load, nil))
             return true
         case .notModified(let freshness):
             if await removeShared(load, if: freshness) {

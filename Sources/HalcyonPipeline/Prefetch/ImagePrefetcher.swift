@@ -31,7 +31,7 @@ public final class ImagePrefetcher: Sendable {
     private let callbacks = DispatchQueue(label: "halcyon.prefetcher", qos: .utility)
     private let maxConcurrent: Int
     private let toMemory: Bool
-    private let onProgress: (@Sendable (PrefetchReport) -> Void)?
+    private let onProgress: (@Sendable (PrefetchProgress) -> Void)?
     private let state = Mutex(State())
 
     /// Creates a prefetcher of some resources.
@@ -40,10 +40,10 @@ public final class ImagePrefetcher: Sendable {
     ///   - options: override the manager's defaults, but for the priority, whose default is low.
     ///   - maxConcurrent: the number of loads at a time, at least 1.
     ///   - toMemory: whether the images are taken into memory, too, also those that are on disk already.
-    ///   - onProgress: receives the report so far after each resource, in order, on the options' queue.
+    ///   - onProgress: is called after each resource, in order, on the options' queue.
     public init(
         resources: [Resource], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
-        toMemory: Bool = false, onProgress: (@Sendable (PrefetchReport) -> Void)? = nil
+        toMemory: Bool = false, onProgress: (@Sendable (PrefetchProgress) -> Void)? = nil
     ) {
         self.manager = manager
         self.resources = resources
@@ -107,7 +107,8 @@ public final class ImagePrefetcher: Sendable {
                         report.add(resources[number], result)
                         start(queue.ended(isStopped: Task.isCancelled))
                         if let onProgress {
-                            callbackQueue.offPool(on: callbacks) { [report] in onProgress(report) }
+                            let progress = PrefetchProgress(resources[number], result, report, of: resources.count)
+                            callbackQueue.offPool(on: callbacks) { onProgress(progress) }
                         }
                     }
                 }
@@ -168,6 +169,35 @@ public struct PrefetchReport: Sendable {
 
     /// The number of resources that have ended.
     public var count: Int { skipped.count + failed.count + completed.count + stopped.count }
+}
+
+/// How far a prefetcher is, after a resource has ended. Its size does not depend on the number of resources.
+///
+/// See `PrefetcherTests.reportListsEachResourceOnce()`.
+public struct PrefetchProgress: Sendable {
+    /// The resource that has ended.
+    public let resource: Resource
+    /// Why it could not be prefetched; `nil` if it is cached.
+    public let error: (any Error)?
+    /// The number of resources so far that were cached already.
+    public let skipped: Int
+    /// The number of resources so far that no source has.
+    public let failed: Int
+    /// The number of resources so far that were loaded.
+    public let completed: Int
+    /// The number of resources that have ended, also those that were stopped.
+    public let count: Int
+    /// The number of all resources.
+    public let total: Int
+
+    fileprivate init(
+        _ resource: Resource, _ result: Result<Bool, any Error>, _ report: borrowing PrefetchReport, of total: Int
+    ) {
+        self.resource = resource
+        if case .failure(let error) = result { self.error = error } else { error = nil }
+        (skipped, failed, completed) = (report.skipped.count, report.failed.count, report.completed.count)
+        (count, self.total) = (report.count, total)
+    }
 }
 
 /// Decides which of a list of resources is started when, so that at most `limit` run. It does no work itself.

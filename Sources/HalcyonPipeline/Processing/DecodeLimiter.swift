@@ -20,11 +20,22 @@ public final class DecodeLimiter: Sendable {
     /// bounds the memory. Lower the pixel limit, or use a limiter with fewer turns, where this is too much.
     public static let shared = DecodeLimiter(limit: ProcessInfo.processInfo.activeProcessorCount)
 
+    private struct Waiting {
+        let work: LimitedWork
+        let start: @Sendable (TransferPriority) -> Void
+    }
+
     private struct State {
         var running = 0
         /// Those of the priority `.veryLow` among them.
         var predicted = 0
-        var waiting: [TransferPriority: [@Sendable () -> Void]] = [:]
+        /// In the order of the calls.
+        var waiting: [Waiting] = []
+
+        /// Whether there is a turn. Predicted loads, whose queue may be starved, leave one to all others.
+        func hasTurn(_ priority: TransferPriority, _ limit: Int) -> Bool {
+            running < limit && (priority != .veryLow || predicted < max(1, limit - 1))
+        }
 
         mutating func enter(_ priority: TransferPriority) {
             running += 1
@@ -34,6 +45,18 @@ public final class DecodeLimiter: Sendable {
         mutating func leave(_ priority: TransferPriority) {
             running -= 1
             if priority == .veryLow { predicted -= 1 }
+        }
+
+        /// Gives turns to work that waits: the first of the highest priority that may have one. O(waiting) for each turn.
+        mutating func next(_ limit: Int) -> (start: @Sendable (TransferPriority) -> Void, priority: TransferPriority)? {
+            var best: (index: Int, priority: TransferPriority)?
+            for (index, item) in waiting.enumerated() {
+                let priority = item.work.priority
+                if hasTurn(priority, limit), best.map({ $0.priority < priority }) ?? true { best = (index, priority) }
+            }
+            guard let best else { return nil }
+            enter(best.priority)
+            return (waiting.remove(at: best.index).start, best.priority)
         }
     }
 
@@ -47,50 +70,40 @@ public final class DecodeLimiter: Sendable {
     public init(limit: Int) { self.limit = max(1, limit) }
 
     /// How many work now, and how many wait for a turn.
-    public var load: (running: Int, waiting: Int) {
-        state.withLock { ($0.running, $0.waiting.values.reduce(0) { $0 + $1.count }) }
-    }
+    public var load: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
+
+    /// The priorities of those that wait, in the order of their calls.
+    var waitingPriorities: [TransferPriority] { state.withLock { $0.waiting.map(\.work.priority) } }
 
     /// A queue that executes blocks on another one when they have a turn.
     func queue(over base: CallbackQueue, _ priority: TransferPriority) -> CallbackQueue {
-        .custom { [self] block in
-            begin(priority) { [self] in
-                base.later.execute { [self] in
-                    defer { end(priority) }
-                    block()
-                }
+        LimitedWork(self, priority, base).queue
+    }
+
+    /// Executes a block on the queue of some work when that has a turn.
+    func execute(_ work: LimitedWork, _ block: @escaping @Sendable () -> Void) {
+        let start = { @Sendable [self] (priority: TransferPriority) in
+            work.base.later.execute { [self] in
+                defer { giveTurns(ended: priority) }
+                block()
             }
         }
-    }
-
-    /// Calls `start` when there is a turn: at once on this thread, or on the thread that ends one.
-    private func begin(_ priority: TransferPriority, _ start: @escaping @Sendable () -> Void) {
-        let isFree = state.withLock { state in
-            if hasTurn(priority, state) {
-                state.enter(priority)
-                return true
+        let priority = state.withLock { state -> TransferPriority? in
+            let priority = work.priority
+            guard state.hasTurn(priority, limit) else {
+                state.waiting.append(Waiting(work: work, start: start))
+                return nil
             }
-            state.waiting[priority, default: []].append(start)
-            return false
+            state.enter(priority)
+            return priority
         }
-        if isFree { start() }
+        if let priority { start(priority) }
     }
 
-    /// Ends a turn, and gives it to the first of the highest priority that may have one.
-    private func end(_ priority: TransferPriority) {
-        let next = state.withLock { state -> (@Sendable () -> Void)? in
-            state.leave(priority)
-            let waiting = state.waiting.filter { !$0.value.isEmpty }.keys
-            guard let next = waiting.filter({ hasTurn($0, state) }).max() else { return nil }
-            state.enter(next)
-            return state.waiting[next]?.removeFirst()
-        }
-        next?()
-    }
-
-    /// Whether there is a turn. Predicted loads, whose queue may be starved, leave one to all others.
-    private func hasTurn(_ priority: TransferPriority, _ state: borrowing State) -> Bool {
-        state.running < limit && (priority != .veryLow || state.predicted < max(1, limit - 1))
+    /// Gives the turns that are free, after one has ended or the priority of some work has changed.
+    func giveTurns(ended: TransferPriority? = nil) {
+        if let ended { state.withLock { $0.leave(ended) } }
+        while let (start, priority) = state.withLock({ $0.next(limit) }) { start(priority) }
     }
 }
 

@@ -58,7 +58,9 @@ package final class MadeImage: Sendable {
     package init(_ image: Bitmap) { self.image = image }
 
     /// Claims and requests writes, in turn with other loads, so that the writes have the order of their claims.
-    func inTurn<Result>(_ work: () -> Result) async -> Result {
+    ///
+    /// - Throws: `CancellationError`, and the work does not run, if the task is cancelled before its turn.
+    func inTurn<Result>(_ work: () -> Result) async throws -> Result {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.hasTurn { state.turns.append(continuation) }
@@ -77,6 +79,7 @@ package final class MadeImage: Sendable {
             }
             next?.resume()
         }
+        try Task.checkCancellation()
         return work()
     }
 

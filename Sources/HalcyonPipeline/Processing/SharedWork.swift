@@ -4,11 +4,13 @@ import Synchronization
 
 /// Merges asynchronous work by key: the first caller starts it, later ones wait for the same result.
 ///
-/// The work runs in a task of its own. It is cancelled when the last caller that waits for it is; results are not remembered.
+/// The work runs in a task of its own. It is cancelled when the last caller that waits for it is; results are not remembered. What it
+/// decodes or processes has the priority and the queue of the most urgent caller that still waits (``LimitedWork``).
 final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Running {
         let number: Int
         let task: Task<Value, any Error>
+        let work: LimitedWork
         var waiters: Int
     }
 
@@ -17,33 +19,47 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var count = 0
     }
 
+    private let limiter: DecodeLimiter
     private let state = Mutex(State())
+
+    /// - Parameter limiter: bounds how much of the work runs at the same time.
+    init(_ limiter: DecodeLimiter) { self.limiter = limiter }
 
     /// Returns the result of a key's work, and whether this call has started it.
     ///
-    /// - Throws: what the work throws; `CancellationError` if the calling task is cancelled already.
+    /// - Parameters:
+    ///   - priority: the priority of this caller; a task changes it.
+    ///   - queue: where the work is done if this caller is the most urgent.
+    /// - Throws: what the work throws; `CancellationError` if the calling task is cancelled.
     func value(
-        of key: Key, _ work: @escaping @Sendable () async throws -> Value
+        of key: Key, _ priority: TransferPriority = .normal, _ queue: CallbackQueue = .untouch,
+        _ task: DownloadTask? = nil, _ work: @escaping @Sendable (LimitedWork) async throws -> Value
     ) async throws -> (value: Value, isFirst: Bool) {
         try Task.checkCancellation()
-        let (number, task, isFirst) = state.withLock { state in
+        let (running, isFirst) = state.withLock { state in
             if let running = state.running[key] {
                 state.running[key]?.waiters += 1
-                return (running.number, running.task, false)
+                return (running, false)
             }
             state.count += 1
-            let number = state.count
+            let (number, limited) = (state.count, LimitedWork(limiter, priority, queue))
             let task = Task { [self] in
                 defer { end(key, number) }
-                return try await work()
+                return try await work(limited)
             }
-            state.running[key] = Running(number: number, task: task, waiters: 1)
-            return (number, task, true)
+            let running = Running(number: number, task: task, work: limited, waiters: 1)
+            state.running[key] = running
+            return (running, true)
         }
+        let load = isFirst ? LimitedWork.firstLoad : running.work.join(priority, queue)
+        task?.follow { [work = running.work] in work.setPriority($0, of: load) }
         return try await withTaskCancellationHandler {
-            (try await task.value, isFirst)
+            let value = try await running.task.value
+            try Task.checkCancellation()
+            return (value, isFirst)
         } onCancel: {
-            leave(key, number)
+            running.work.leave(load)
+            leave(key, running.number)
         }
     }
 
@@ -69,73 +85,6 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         task?.cancel()
     }
-}
-
-/// Work on a queue that callers of a higher priority queue again on their own queues. Whichever begins first does it.
-final class QueuedWork: Sendable {
-    private struct State {
-        /// The work that has not begun: that of the latest callers, and of cancelled ones.
-        var blocks: [@Sendable () -> Void] = []
-        /// The queue of the caller with the highest priority.
-        var best: (priority: TransferPriority, queue: CallbackQueue)?
-    }
-
-    private let state = Mutex(State())
-
-    /// Adds the queue of a caller.
-    func join(_ priority: TransferPriority, _ queue: CallbackQueue) {
-        let isUrgent = state.withLock { state in
-            if let best = state.best, best.priority >= priority { return false }
-            state.best = (priority, queue)
-            return !state.blocks.isEmpty
-        }
-        if isUrgent { enqueue(on: queue) }
-    }
-
-    /// Returns the result of the work. At least one caller has joined.
-    func result<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let queue = state.withLock { state in
-                state.blocks.append { continuation.resume(with: Result { try work() }) }
-                return state.best?.queue
-            }
-            enqueue(on: queue ?? .dispatch(.global()))
-        }
-    }
-
-    private func enqueue(on queue: CallbackQueue) {
-        queue.execute { [self] in
-            let blocks = state.withLock { state in
-                defer { state.blocks = [] }
-                return state.blocks
-            }
-            for block in blocks { block() }
-        }
-    }
-}
-
-/// The queued work of each key, as long as it has callers.
-final class QueuedWorks<Key: Hashable & Sendable>: Sendable {
-    private let works = Mutex<[Key: (work: QueuedWork, callers: Int)]>([:])
-
-    /// Calls a closure with the queued work of a key.
-    func with<Value>(_ key: Key, _ body: (QueuedWork) async throws -> Value) async rethrows -> Value {
-        let work = works.withLock { works in
-            let (work, callers) = works[key] ?? (QueuedWork(), 0)
-            works[key] = (work, callers + 1)
-            return work
-        }
-        defer {
-            works.withLock { works in
-                works[key]?.callers -= 1
-                if works[key]?.callers == 0 { works[key] = nil }
-            }
-        }
-        return try await body(work)
-    }
-
-    /// The number of keys that have callers.
-    var count: Int { works.withLock { $0.count } }
 }
 
 /// The result of some work, or its cancellation, whichever comes first.

@@ -216,14 +216,14 @@ struct ManagerRevalidationTests {
         let head = ResponseHead(url: url, status: 200, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         let freshness = Freshness(head, requested: 0, received: 0)
         let made = MadeImage(sample.picture)
-        await fixture.manager.loader.keep(made, original: sample.file, freshness, load(nil))
+        try await fixture.manager.loader.keep(made, original: sample.file, freshness, load(nil))
         #expect(fixture.cache.tiers.notes.note(of: key) == nil)
         if isReplaced {
             await fixture.cache.store(other.picture, original: other.file, forKey: key)
             await fixture.settle()
         }
         // This load shares the response, which the first load has stored.
-        await fixture.manager.loader.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
+        try await fixture.manager.loader.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
         let record = FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))
         #expect((record != nil) == !isReplaced)
         #expect(record?.isOf(other.file) != true)

@@ -45,17 +45,23 @@ struct PrefetcherTests {
         let fixture = try ManagerFixture(transport)
         _ = try await fixture.manager.image(for: resources("a")[0])
         let bad = Resource(.data(Data("no image".utf8), cacheKey: "bad"))
-        let counts = Mutex<[Int]>([])
+        let seen = Mutex<[[Int]]>([])
+        let failed = Mutex<[String]>([])
         var options = ImageOptions()
         options.callbackQueue = .untouch
         let report = await ImagePrefetcher(
             resources: resources("a", "b") + [bad] + resources("c"), manager: fixture.manager, options: options,
-            onProgress: { report in counts.withLock { $0.append(report.count) } }
+            maxConcurrent: 1,
+            onProgress: { now in
+                seen.withLock { $0.append([now.skipped, now.completed, now.failed, now.count, now.total]) }
+                if now.error != nil { failed.withLock { $0.append(now.resource.cacheKey) } }
+            }
         ).run()
         #expect(keys(report.skipped) == ["a"] && keys(report.completed) == ["b", "c"] && report.stopped.isEmpty)
         #expect(report.failed.map(\.resource.cacheKey) == ["bad"])
         #expect(report.failed.first?.error as? ImageError == .unknownFormat)
-        #expect(counts.withLock { $0 } == [1, 2, 3, 4])
+        #expect(seen.withLock { $0 } == [[1, 0, 0, 1, 4], [1, 1, 0, 2, 4], [1, 1, 1, 3, 4], [1, 2, 1, 4, 4]])
+        #expect(failed.withLock { $0 } == ["bad"])
         #expect(await ImagePrefetcher(resources: [], manager: fixture.manager).run().count == 0)
         let done = AsyncStream<PrefetchReport>.makeStream()
         ImagePrefetcher(resources: resources("a", "d"), manager: fixture.manager, options: options)
@@ -189,9 +195,9 @@ struct PrefetcherTests {
         options.callbackQueue = .dispatch(queue)
         let prefetcher = ImagePrefetcher(
             resources: resources("a", "b", "c"), manager: fixture.manager, options: options,
-            onProgress: { report in
+            onProgress: { now in
                 counts.withLock {
-                    $0.append(DispatchQueue.getSpecific(key: mark) == true ? report.completed.count : -1)
+                    $0.append(DispatchQueue.getSpecific(key: mark) == true ? now.completed : -1)
                 }
             })
         #expect(await prefetcher.run().completed.count == 3)

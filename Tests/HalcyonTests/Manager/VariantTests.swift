@@ -85,7 +85,7 @@ struct VariantTests {
         #expect(try await manager.image(for: fake("a"), options: options).image == sample.picture)
         _ = try await predicted.value
         for block in held.withLock({ $0 }) { block() }
-        #expect(processor.count == 1 && manager.loader.variantWorks.count == 0)
+        #expect(processor.count == 1 && manager.loader.variants.count == 0)
         await waitUntil { manager.decodeLimiter.load == (0, 0) }
     }
 
@@ -380,7 +380,7 @@ private final class GatedPictures: CacheSerializer {
 
 /// Shared work that waits at a gate.
 private final class WatchedWork: Sendable {
-    let work = SharedWork<String, Int>()
+    let work = SharedWork<String, Int>(DecodeLimiter(limit: 1))
     let gate = DispatchSemaphore(value: 0)
     private let started = Atomic<Int>(0)
     private let cancelled = Atomic<Bool>(false)
@@ -389,7 +389,7 @@ private final class WatchedWork: Sendable {
     var wasCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     func value() async throws -> Int {
-        try await work.value(of: "a") { [self] in
+        try await work.value(of: "a") { [self] _ in
             started.add(1, ordering: .relaxed)
             await CallbackQueue.dispatch(.global()).wait(gate)
             cancelled.store(Task.isCancelled, ordering: .relaxed)
