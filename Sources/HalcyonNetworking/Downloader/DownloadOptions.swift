@@ -37,6 +37,9 @@ public struct DownloadOptions: Sendable {
 
     /// Loads with different values share no transfer, though their requests are equal.
     package var mergePartition: String?
+    /// Where the processor waits for a turn before its queue; `nil`, the default, if it needs none. As ``processingQueue``, it is that
+    /// of the load whose priority was the highest when it joined.
+    package var processingTurns: (any WorkTurns)?
 
     private static let processing = CallbackQueue.dispatch(DispatchQueue.global(qos: .userInitiated))
 

@@ -288,7 +288,7 @@ extension DownloadMerger {
                 return { try await loader.load(request, rules, control: $0, onProgress: $1) }
             },
             job: {
-                Job(queue: options.processingQueue) { body in
+                Job(queue: options.processingQueue, turns: options.processingTurns) { body in
                     LoadOutcome { DownloadResult(try processor.process(body.data, body.head), body) }
                 }
             })

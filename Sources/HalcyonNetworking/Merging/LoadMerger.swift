@@ -20,15 +20,26 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     package typealias Load =
         @Sendable (TransferControl, @escaping @Sendable (DownloadProgress) -> Void) async throws -> Body
 
-    /// The work of a processor, and its queue.
+    /// The work of a processor, its queue, and where it waits for a turn before that; `nil` if it needs none.
     package struct Job: Sendable {
         package let queue: CallbackQueue
+        package let turns: (any WorkTurns)?
         package let process: @Sendable (Body) -> any LoadOutcomeOfAnyKind
 
-        package init(queue: CallbackQueue, process: @escaping @Sendable (Body) -> any LoadOutcomeOfAnyKind) {
+        package init(
+            queue: CallbackQueue, turns: (any WorkTurns)? = nil,
+            process: @escaping @Sendable (Body) -> any LoadOutcomeOfAnyKind
+        ) {
             self.queue = queue
+            self.turns = turns
             self.process = process
         }
+    }
+
+    /// The work of a processor that is queued. The number distinguishes it from later work of the same processor.
+    private struct QueuedWork {
+        let number: UInt64
+        let priority: WorkPriority
     }
 
     /// What a waiter is called with.
@@ -94,8 +105,8 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         var listeners: [State.Token: Listener] = [:]
         var loaded: Result<Body, any Error>?
         var outcomes: [ProcessorKey: any LoadOutcomeOfAnyKind] = [:]
-        /// The work of each processor that is queued and has not begun, by its number.
-        var queued: [ProcessorKey: UInt64] = [:]
+        /// The work of each processor that is queued and has not begun.
+        var queued: [ProcessorKey: QueuedWork] = [:]
     }
 
     private struct Core {
@@ -139,7 +150,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     ) {
         // Destroyed after the lock, since it may hold the last reference to a user's processor.
         var replaced: Job?
-        var urgent: (id: State.TransferID, job: Job, work: UInt64)?
+        var urgent: (id: State.TransferID, job: Job, work: QueuedWork)?
         take { core in
             guard let joined = core.merging.join(token, key, processor, priority) else { return [] }
             let id = joined.transfer
@@ -149,7 +160,11 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
             if joined.isNewProcessor || core.runs[id]?.jobs[processor].map({ $0.priority < priority }) == true {
                 let job = job()
                 replaced = core.runs[id]?.jobs.updateValue((job, priority), forKey: processor)?.job
-                if let work = core.runs[id]?.queued[processor] { urgent = (id, job, work) }
+                if let number = core.runs[id]?.queued[processor]?.number {
+                    let work = QueuedWork(number: number, priority: WorkPriority(joined.priority))
+                    core.runs[id]?.queued[processor] = work
+                    urgent = (id, job, work)
+                }
             }
             let listener = callbacks.listener
             if let listener { core.runs[id]?.listeners[token] = listener }
@@ -230,7 +245,9 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         case .setPriority(let id, let priority):
             core.withLock { $0.runs[id]?.control }?.setPriority(priority)
         case .cancel(let id): cancel(id)
-        case .process(let id, let processor): process(id, processor)
+        case .process(let id, let processor, let priority): process(id, processor, priority)
+        case .setWorkPriority(let id, let processor, let priority):
+            core.withLock { $0.runs[id]?.queued[processor]?.priority }?.set(priority)
         case .deliver(let tokens, let id, let processor):
             let outcome = core.withLock { $0.runs[id]?.outcomes[processor] }
             answer(tokens, outcome.map(LoadAnswer.outcome) ?? .failure(NetworkError.cancelled))
@@ -264,29 +281,36 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
         if let task = run.task { DispatchQueue.global(qos: .userInitiated).async { task.cancel() } }
     }
 
-    private func process(_ id: State.TransferID, _ processor: ProcessorKey) {
-        let queued = core.withLock { core -> (Job, UInt64)? in
+    private func process(_ id: State.TransferID, _ processor: ProcessorKey, _ priority: TransferPriority) {
+        let queued = core.withLock { core -> (Job, QueuedWork)? in
             guard let job = core.runs[id]?.jobs[processor]?.job else { return nil }
             core.lastWork += 1
-            core.runs[id]?.queued[processor] = core.lastWork
-            return (job, core.lastWork)
+            let work = QueuedWork(number: core.lastWork, priority: WorkPriority(priority))
+            core.runs[id]?.queued[processor] = work
+            return (job, work)
         }
         if let (job, work) = queued { enqueue(job, work, id, processor) }
     }
 
-    /// Queues a job, which does nothing if another one has begun the same work.
-    private func enqueue(_ job: Job, _ work: UInt64, _ id: State.TransferID, _ processor: ProcessorKey) {
-        CallbackLane(job.queue, isOrdered: false).execute { [self] in
-            let body = core.withLock { core -> Body? in
-                // The run is gone if no waiter is left.
-                guard core.runs[id]?.queued[processor] == work, case .success(let body)? = core.runs[id]?.loaded else {
-                    return nil
-                }
+    /// Queues a job, which does nothing if another one has begun the same work, or no waiter waits for it any more.
+    private func enqueue(_ job: Job, _ work: QueuedWork, _ id: State.TransferID, _ processor: ProcessorKey) {
+        let lane = CallbackLane(job.queue, isOrdered: false)
+        let block: @Sendable () -> Void = { [self] in
+            var body: Body?
+            take { core in
+                guard core.runs[id]?.queued[processor]?.number == work.number,
+                    case .success(let loaded)? = core.runs[id]?.loaded
+                else { return [] }
                 core.runs[id]?.queued[processor] = nil
-                return body
+                guard core.merging.isWaitedFor(id, processor) else {
+                    return core.merging.handle(.processed(id, processor, succeeded: false))
+                }
+                body = loaded
+                return []
             }
             if let body { processed(id, processor, job.process(body)) }
         }
+        if let turns = job.turns { turns.enqueue(block, on: lane, work.priority) } else { lane.execute(block) }
     }
 
     private func answer(_ tokens: [State.Token], _ answer: LoadAnswer) {

@@ -9,6 +9,8 @@
 ///   `MergingTests.transferHasHighestPriorityOfWaiters()`.
 /// - Each processor that has waiters runs once for a transfer, when the transfer has succeeded. See
 ///   `MergingTests.equalProcessorsRunOncePerTransfer()`.
+/// - The priority of a processor's work is the highest of the waiters of that processor. See
+///   `MergingTests.workHasHighestPriorityOfItsWaiters()`.
 /// - When the last waiter leaves, the transfer is cancelled. A failed transfer is forgotten: a later waiter starts
 ///   another one. See `MergingTests.lastWaiterToLeaveCancelsTransfer()` and
 ///   `MergingTests.failureReachesEveryWaiterAndIsForgotten()`.
@@ -42,8 +44,10 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         case setPriority(TransferID, TransferPriority)
         /// A transfer has no waiters: cancel it, and the processors of its result.
         case cancel(TransferID)
-        /// Run a processor on the result of a transfer.
-        case process(TransferID, Processor)
+        /// Run a processor on the result of a transfer, with the highest priority of its waiters.
+        case process(TransferID, Processor, TransferPriority)
+        /// The priority of a processor's work has changed, which has begun or waits to begin.
+        case setWorkPriority(TransferID, Processor, TransferPriority)
         /// Give these waiters the outcome of a processor.
         case deliver([Token], TransferID, Processor)
         /// Give these waiters the error of a transfer.
@@ -60,6 +64,8 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         package let transfer: TransferID
         /// Whether the transfer had no such processor before.
         package var isNewProcessor = false
+        /// The highest priority of the waiters of the processor.
+        package let priority: TransferPriority
         package let actions: [Action]
     }
 
@@ -83,6 +89,12 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
 
     /// The number of transfers that load or whose results are being processed.
     package var transferCount: Int { slotOfID.count }
+
+    /// Whether a waiter waits for the work of a processor.
+    package func isWaitedFor(_ id: TransferID, _ processor: Processor) -> Bool {
+        guard let slot = slotOfID[id], let works = slots[slot]?.works else { return false }
+        return works.contains { $0.processor == processor && $0.counts.highest != nil }
+    }
 
     /// The waiters of the keys that are picked, in their order.
     package func tokens(where picks: (Key) -> Bool) -> [Token] {
@@ -110,13 +122,23 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
             return start(token, key, processor, priority)
         }
         if slots[slot]?.works[known.index].phase == .done {
-            return Joined(transfer: id, actions: [.deliver([token], id, processor)])
+            return Joined(transfer: id, priority: priority, actions: [.deliver([token], id, processor)])
         }
         waiters[token] = Waiter(slot: slot, work: known.index, priority: priority)
-        var actions: [Action] = []
-        if slots[slot]?.add(token, to: known.index, priority) == true { actions.append(.process(id, processor)) }
-        if let priority = slots[slot]?.changedPriority() { actions.append(.setPriority(id, priority)) }
-        return Joined(transfer: id, isNewProcessor: known.isNew, actions: actions)
+        let starts = slots[slot]?.add(token, to: known.index, priority) == true
+        return Joined(
+            transfer: id, isNewProcessor: known.isNew,
+            priority: slots[slot]?.works[known.index].counts.highest ?? priority,
+            actions: starts ? [.process(id, processor, priority)] : changes(slot, known.index))
+    }
+
+    /// The change of a priority that an event of a processor's waiters has caused: of the transfer while it loads, else of the work.
+    private mutating func changes(_ slot: Int, _ work: Int) -> [Action] {
+        guard let id = slots[slot]?.id else { return [] }
+        if let priority = slots[slot]?.changedPriority() { return [.setPriority(id, priority)] }
+        guard let priority = slots[slot]?.works[work].changedPriority(), let processor = slots[slot]?.works[work].processor
+        else { return [] }
+        return [.setWorkPriority(id, processor, priority)]
     }
 
     private mutating func start(
@@ -129,28 +151,27 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         if slot == slots.count { slots.append(transfer) } else { slots[slot] = transfer }
         (slotOfKey[key], slotOfID[lastID]) = (slot, slot)
         waiters[token] = Waiter(slot: slot, work: 0, priority: priority)
-        return Joined(transfer: lastID, isNewProcessor: true, actions: [.start(lastID, key, priority)])
+        return Joined(
+            transfer: lastID, isNewProcessor: true, priority: priority, actions: [.start(lastID, key, priority)])
     }
 
     private mutating func leave(_ token: Token) -> [Action] {
         guard let waiter = waiters.removeValue(forKey: token), let id = slots[waiter.slot]?.id else { return [] }
-        slots[waiter.slot]?.counts[waiter.priority.rawValue] -= 1
+        slots[waiter.slot]?.works[waiter.work].counts[waiter.priority] -= 1
         guard slots[waiter.slot]?.isWaitedFor == true else {
             drop(waiter.slot)
             return [.cancelled(token), .cancel(id)]
         }
         slots[waiter.slot]?.works[waiter.work].left { waiters[$0] != nil }
-        guard let priority = slots[waiter.slot]?.changedPriority() else { return [.cancelled(token)] }
-        return [.cancelled(token), .setPriority(id, priority)]
+        return [.cancelled(token)] + changes(waiter.slot, waiter.work)
     }
 
     private mutating func setPriority(_ token: Token, _ priority: TransferPriority) -> [Action] {
-        guard let waiter = waiters[token], let id = slots[waiter.slot]?.id else { return [] }
+        guard let waiter = waiters[token] else { return [] }
         waiters[token]?.priority = priority
-        slots[waiter.slot]?.counts[waiter.priority.rawValue] -= 1
-        slots[waiter.slot]?.counts[priority.rawValue] += 1
-        guard let priority = slots[waiter.slot]?.changedPriority() else { return [] }
-        return [.setPriority(id, priority)]
+        slots[waiter.slot]?.works[waiter.work].counts[waiter.priority] -= 1
+        slots[waiter.slot]?.works[waiter.work].counts[priority] += 1
+        return changes(waiter.slot, waiter.work)
     }
 
     private mutating func finished(_ id: TransferID, _ succeeded: Bool) -> [Action] {
@@ -162,13 +183,14 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
             return [.fail(tokens.sorted(), id), .forget(id)]
         }
         slots[slot]?.isLoading = false
-        var wanted: [(first: Token, work: Int)] = []
+        var wanted: [(first: Token, action: Action)] = []
         for (index, work) in works.enumerated() {
-            guard let first = work.tokens.filter({ waiters[$0] != nil }).min() else { continue }
-            wanted.append((first, index))
-            slots[slot]?.works[index].phase = .running
+            guard let first = work.tokens.filter({ waiters[$0] != nil }).min(),
+                let priority = slots[slot]?.works[index].start()
+            else { continue }
+            wanted.append((first, .process(id, work.processor, priority)))
         }
-        return wanted.sorted { $0.first < $1.first }.map { .process(id, works[$0.work].processor) }
+        return wanted.sorted { $0.first < $1.first }.map(\.action)
     }
 
     private mutating func processed(_ id: TransferID, _ processor: Processor, _ succeeded: Bool) -> [Action] {
@@ -178,7 +200,7 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
         else { return [] }
         tokens.removeAll { token in
             guard let waiter = waiters.removeValue(forKey: token) else { return true }
-            slots[slot]?.counts[waiter.priority.rawValue] -= 1
+            slots[slot]?.works[index].counts[waiter.priority] -= 1
             return false
         }
         tokens.sort()
@@ -206,14 +228,35 @@ struct MergedTransfer<Key, Processor: Equatable> {
         enum Phase { case idle, running, done }
 
         let processor: Processor
-        var phase = Phase.idle
+        private(set) var phase = Phase.idle
+        /// The number of its waiters of each priority.
+        var counts = PriorityCounts()
+        /// The priority that was last reported of its work.
+        private var priority = TransferPriority.normal
         /// Its waiters, and some that have left.
         private(set) var tokens: [UInt64] = []
         private var departed = 0
 
         init(_ processor: Processor) { self.processor = processor }
 
-        fileprivate mutating func add(_ token: UInt64) { tokens.append(token) }
+        fileprivate mutating func add(_ token: UInt64, _ priority: TransferPriority) {
+            tokens.append(token)
+            counts[priority] += 1
+        }
+
+        /// Begins the work. Returns its priority; `nil`, and it does not begin, without waiters.
+        mutating func start() -> TransferPriority? {
+            guard let highest = counts.highest else { return nil }
+            (phase, priority) = (.running, highest)
+            return highest
+        }
+
+        /// Returns the priority of the work if it has changed and has not been processed.
+        mutating func changedPriority() -> TransferPriority? {
+            guard phase == .running, let highest = counts.highest, highest != priority else { return nil }
+            priority = highest
+            return highest
+        }
 
         /// A waiter leaves. Waiters that have left are removed when they are half of the list: O(1), amortised.
         mutating func left(waits: (UInt64) -> Bool) {
@@ -235,8 +278,6 @@ struct MergedTransfer<Key, Processor: Equatable> {
     let key: Key
     var isLoading = true
     var works: [Work]
-    /// The number of waiters of each priority.
-    var counts = [Int](repeating: 0, count: TransferPriority.allCases.count)
     /// The priority that was last reported.
     private var priority: TransferPriority
 
@@ -247,7 +288,7 @@ struct MergedTransfer<Key, Processor: Equatable> {
         self.priority = priority
     }
 
-    var isWaitedFor: Bool { counts.contains { $0 > 0 } }
+    var isWaitedFor: Bool { works.contains { $0.counts.highest != nil } }
 
     /// Returns the place of a processor, which is added if it is new. O(processors).
     mutating func work(of processor: Processor) -> (index: Int, isNew: Bool) {
@@ -258,19 +299,31 @@ struct MergedTransfer<Key, Processor: Equatable> {
 
     /// Adds a waiter. Returns whether its processor has to start now.
     mutating func add(_ token: UInt64, to work: Int, _ priority: TransferPriority) -> Bool {
-        works[work].add(token)
-        counts[priority.rawValue] += 1
+        works[work].add(token, priority)
         guard !isLoading, works[work].phase == .idle else { return false }
-        works[work].phase = .running
-        return true
+        return works[work].start() != nil
     }
 
     /// Returns the priority of the transfer if it has changed and the transfer still loads.
     mutating func changedPriority() -> TransferPriority? {
-        guard isLoading, let highest = counts.lastIndex(where: { $0 > 0 }),
-            let wanted = TransferPriority(rawValue: highest), wanted != priority
-        else { return nil }
-        priority = wanted
-        return wanted
+        guard isLoading, let highest = works.lazy.compactMap(\.counts.highest).max(), highest != priority else {
+            return nil
+        }
+        priority = highest
+        return highest
     }
+}
+
+/// A number for each priority.
+struct PriorityCounts {
+    /// One lane for each priority; the last three are not used.
+    private var counts = SIMD8<Int32>()
+
+    subscript(_ priority: TransferPriority) -> Int32 {
+        get { counts[priority.rawValue] }
+        set { counts[priority.rawValue] = newValue }
+    }
+
+    /// The highest priority whose number is not 0.
+    var highest: TransferPriority? { TransferPriority.allCases.last { self[$0] > 0 } }
 }

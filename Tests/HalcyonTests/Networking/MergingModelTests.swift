@@ -70,6 +70,7 @@ struct MergingModel {
     private var phases: [UInt64: Phase] = [:]
     private var told: [UInt64: TransferPriority] = [:]
     private var running: Set<[Int]> = []
+    private var toldOfWork: [[Int]: TransferPriority] = [:]
     private var joined: Set<UInt64> = []
     private var answered: Set<UInt64> = []
 
@@ -131,9 +132,13 @@ struct MergingModel {
             #expect(phases[id] == .processing || alone == id)
             phases[id] = .over
             running = running.filter { $0[0] != Int(id) }
-        case .process(let id, let processor):
+        case .process(let id, let processor, let priority):
             #expect(phases[id] == .processing && running.insert([Int(id), processor]).inserted)
             #expect(waiters.contains { $0.transfer == id && $0.processor == processor })
+            toldOfWork[[Int(id), processor]] = priority
+        case .setWorkPriority(let id, let processor, let priority):
+            #expect(running.contains([Int(id), processor]) && toldOfWork[[Int(id), processor]] != priority)
+            toldOfWork[[Int(id), processor]] = priority
         case .deliver(let tokens, let id, let processor):
             #expect(phases[id] == .processing && tokens == tokens.sorted() && !tokens.isEmpty)
             let expected = waiters.filter { $0.transfer == id && $0.processor == processor }.map(\.token)
@@ -177,6 +182,11 @@ struct MergingModel {
             let wanted = waiters.filter { $0.transfer == id }.map(\.priority).max()
             #expect(wanted != nil)
             if phase == .loading { #expect(told[id] == wanted) }
+        }
+        for work in running {
+            let own = waiters.filter { $0.transfer == work[0] && $0.processor == work[1] }
+            #expect(state.isWaitedFor(UInt64(work[0]), work[1]) == !own.isEmpty)
+            if let wanted = own.map(\.priority).max() { #expect(toldOfWork[work] == wanted) }
         }
     }
 }

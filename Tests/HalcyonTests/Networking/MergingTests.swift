@@ -14,7 +14,7 @@ struct MergingTests {
         var state = State()
         #expect(state.handle(.join(1, "a", "p", .normal)) == [.start(1, "a", .normal)])
         for token in 2...36 { #expect(state.handle(.join(UInt64(token), "a", "p", .normal)) == []) }
-        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p")])
+        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p", .normal)])
         // A waiter that joins during processing needs no transfer.
         #expect(state.handle(.join(37, "a", "p", .high)) == [])
         #expect(
@@ -46,11 +46,11 @@ struct MergingTests {
         _ = state.handle(.join(3, "a", "blur", .normal))
         _ = state.handle(.join(4, "a", "tint", .normal))
         _ = state.handle(.leave(4))
-        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "blur"), .process(1, "round")])
+        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "blur", .normal), .process(1, "round", .normal)])
         #expect(state.handle(.processed(1, "blur", succeeded: true)) == [.deliver([1, 3], 1, "blur")])
         // A finished value is delivered at once.
         #expect(state.handle(.join(5, "a", "blur", .normal)) == [.deliver([5], 1, "blur")])
-        #expect(state.handle(.join(6, "a", "tint", .normal)) == [.process(1, "tint")])
+        #expect(state.handle(.join(6, "a", "tint", .normal)) == [.process(1, "tint", .normal)])
         #expect(state.handle(.processed(1, "round", succeeded: false)) == [.deliver([2], 1, "round")])
         #expect(state.handle(.processed(1, "tint", succeeded: true)) == [.deliver([6], 1, "tint"), .forget(1)])
     }
@@ -75,6 +75,25 @@ struct MergingTests {
         #expect(state.handle(.setPriority(1, .veryHigh)) == [.setPriority(1, .veryHigh)])
         #expect(state.handle(.setPriority(3, .veryLow)) == [])
         #expect(state.handle(.setPriority(9, .veryHigh)) == [])
+    }
+
+    @Test("Queued work has the highest priority of the waiters of its processor, after the bytes are there")
+    func workHasHighestPriorityOfItsWaiters() {
+        var state = State()
+        _ = state.handle(.join(1, "a", "p", .low))
+        _ = state.handle(.join(2, "a", "q", .veryLow))
+        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p", .low), .process(1, "q", .veryLow)])
+        // A visible load joins, and its priority changes; the work of the other processor stays where it is.
+        #expect(state.handle(.join(3, "a", "p", .normal)) == [.setWorkPriority(1, "p", .normal)])
+        #expect(state.handle(.setPriority(3, .veryHigh)) == [.setWorkPriority(1, "p", .veryHigh)])
+        #expect(state.handle(.join(4, "a", "p", .high)) == [])
+        // It is lowered step by step as the visible loads leave.
+        #expect(state.handle(.leave(3)) == [.cancelled(3), .setWorkPriority(1, "p", .high)])
+        #expect(state.handle(.leave(4)) == [.cancelled(4), .setWorkPriority(1, "p", .low)])
+        #expect(state.handle(.setPriority(2, .low)) == [.setWorkPriority(1, "q", .low)])
+        #expect(state.isWaitedFor(1, "q"))
+        #expect(state.handle(.leave(2)) == [.cancelled(2)])
+        #expect(!state.isWaitedFor(1, "q"))
     }
 
     @Test("The last waiter may leave while its picture is processed")
