@@ -1,6 +1,7 @@
 import HalcyonAccessLogReading
 import Foundation
 import GRDB
+import HalcyonSupport
 
 /// What a deletion removes from a log.
 enum LogDeletion {
