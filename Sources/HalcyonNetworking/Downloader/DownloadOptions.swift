@@ -35,6 +35,8 @@ public struct DownloadOptions: Sendable {
     /// Whether to load in Low Data Mode, if there is no ``lowDataURL``.
     public var allowsConstrainedNetwork = true
 
+    /// What each request of the load keeps to, also after a redirect; `nil`, the default, leaves it to the request.
+    package var restriction: RequestRestriction?
     /// Loads with different values share no transfer, though their requests are equal.
     package var mergePartition: String?
     /// Where the processor waits for a turn before its queue; `nil`, the default, if it needs none. As ``processingQueue``, it is that

@@ -279,13 +279,15 @@ extension DownloadMerger {
         _ token: State.Token, _ request: TransportRequest, for url: URL, _ priority: TransferPriority,
         _ processor: DownloadProcessor<Value>, _ options: DownloadOptions, _ callbacks: Callbacks, by loader: Loader
     ) {
+        var request = request
+        options.restriction?.apply(to: &request)
         join(
             token, MergeKey(request, RedirectRules.Identity(options)), priority,
             ProcessorKey(processor.identifier, Value.self),
             alias: request.url == url ? nil : url.withoutFragment, callbacks,
             load: {
                 let rules = loader.redirects.with(options)
-                return { try await loader.load(request, rules, control: $0, onProgress: $1) }
+                return { [request] in try await loader.load(request, rules, control: $0, onProgress: $1) }
             },
             job: {
                 Job(queue: options.processingQueue, turns: options.processingTurns) { body in

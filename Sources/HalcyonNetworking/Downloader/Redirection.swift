@@ -40,16 +40,20 @@ struct RedirectRules: Sendable {
 
         fileprivate var handler = Handler.downloader
         fileprivate var allowsInsecure: Bool?
+        fileprivate var restriction: RequestRestriction?
     }
 
     let handler: any ImageDownloadRedirectHandler
     let allowsInsecure: Bool
+    /// What each request keeps to, also one that a handler makes.
+    var restriction: RequestRestriction?
 
     /// The next request; `nil` if the answer is no redirect, or the handler does not follow it.
     func next(after request: TransportRequest, _ head: ResponseHead) async throws -> TransportRequest? {
         guard let next = try Redirection.next(after: request, head),
-            let chosen = await handler.handleHTTPRedirection(for: head, newRequest: next)
+            var chosen = await handler.handleHTTPRedirection(for: head, newRequest: next)
         else { return nil }
+        restriction?.apply(to: &chosen)
         let isInsecure = request.url.scheme?.lowercased() == "https" && chosen.url.scheme?.lowercased() == "http"
         if isInsecure, !allowsInsecure { throw NetworkError.insecureRedirect(chosen.url) }
         return chosen
@@ -59,7 +63,7 @@ struct RedirectRules: Sendable {
     func with(_ options: DownloadOptions) -> RedirectRules {
         RedirectRules(
             handler: options.redirectHandler ?? handler,
-            allowsInsecure: options.allowsInsecureRedirects ?? allowsInsecure)
+            allowsInsecure: options.allowsInsecureRedirects ?? allowsInsecure, restriction: options.restriction)
     }
 }
 
@@ -67,6 +71,7 @@ extension RedirectRules.Identity {
     /// The identity of the rules of one load.
     init(_ options: DownloadOptions) {
         allowsInsecure = options.allowsInsecureRedirects
+        restriction = options.restriction
         guard let own = options.redirectHandler else { return }
         handler = type(of: own) is AnyClass ? .object(ObjectIdentifier(own as AnyObject)) : .load(UUID())
     }

@@ -10,7 +10,8 @@ import HalcyonSupport
 /// ``NetworkError/peerRefused(address:)``.
 ///
 /// With a proxy the filter sees the proxy's address, and the proxy connects wherever the request says: combine a filter with
-/// ``Proxy/none``. A `file` URL has no peer, and no filter applies to it.
+/// ``Proxy/none``. A `file` URL has no peer: over a transport that loads files no filter applies to it. A manager reads no file at all
+/// once requests have a filter, unless its `SourcePolicy` names the folder.
 public struct PeerFilter: Sendable, Hashable {
     /// Accepts every address: the default.
     public static let any = PeerFilter(identifier: "any") { _ in true }
@@ -34,6 +35,13 @@ public struct PeerFilter: Sendable, Hashable {
     private init(identifier: String, accepts: @escaping @Sendable (PeerAddress) -> Bool) {
         self.identifier = identifier
         self.accepts = accepts
+    }
+
+    /// Returns the filter that accepts what this one and another accept.
+    func both(_ other: PeerFilter) -> PeerFilter {
+        PeerFilter(identifier: "both:\(identifier.utf8.count):\(identifier)\(other.identifier)") {
+            [accepts] in accepts($0) && other.accepts($0)
+        }
     }
 
     /// Returns whether a transport may connect to an address.

@@ -59,7 +59,7 @@ public struct TransportRequest: Sendable, Hashable {
     ]
 
     /// One set for all requests, so that comparing two is comparing two references.
-    static let webSchemes: Set<String> = ["http", "https"]
+    package static let webSchemes: Set<String> = ["http", "https"]
 
     /// Creates a GET of a URL.
     public init(_ url: URL) { self.url = url }

@@ -52,6 +52,8 @@ public final class HalcyonManager: Sendable {
     private let hitDefaults: HitOptions
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
+    /// What may be loaded. Default: what the downloader's requests allow, and files as long as nothing restricts the loads.
+    public let sourcePolicy: SourcePolicy
     /// The observers of loads.
     @_spi(Observation) public let loadObservers = LoadObservers()
     let loader: ImageLoader
@@ -61,10 +63,12 @@ public final class HalcyonManager: Sendable {
     /// - Parameters:
     ///   - originalCache: keeps originals; by default `cache`.
     ///   - decodeLimiter: bounds how many loads decode at the same time; by default one limiter for all managers.
+    ///   - sourcePolicy: the schemes, addresses and files that may be loaded; see ``SourcePolicy`` where URLs come from others.
     public init(
         cache: ImageCache<Bitmap> = .default, originalCache: ImageCache<Bitmap>? = nil,
         downloader: ImageDownloader = .default, decoder: ImageDecoder = ImageDecoder(),
-        defaultOptions: ImageOptions = ImageOptions(), decodeLimiter: DecodeLimiter = .shared
+        defaultOptions: ImageOptions = ImageOptions(), decodeLimiter: DecodeLimiter = .shared,
+        sourcePolicy: SourcePolicy = SourcePolicy()
     ) {
         self.cache = cache
         self.originalCache = originalCache ?? cache
@@ -73,6 +77,7 @@ public final class HalcyonManager: Sendable {
         self.defaultOptions = defaultOptions
         hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache)
         self.decodeLimiter = decodeLimiter
+        self.sourcePolicy = sourcePolicy
         loader = ImageLoader(decoder, decodeLimiter)
     }
 
@@ -183,7 +188,7 @@ public final class HalcyonManager: Sendable {
             return try await FirstAnswer.of { [loader] in
                 try await loader.inTurn(resource, options) { load in
                     var load = load
-                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || options.cacheMemoryOnly)
+                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || load.options.cacheMemoryOnly)
                     return try await loader.prefetch(load)
                 }
             }
@@ -298,6 +303,10 @@ public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
     case notCached(key: String)
     /// A file cannot be read.
     case cannotReadFile(URL, underlying: any Error)
+    /// The manager's ``SourcePolicy`` does not allow the source. Nothing was opened.
+    case sourceRefused(URL, reason: String)
+    /// A `data:` URL has no content that can be read.
+    case invalidDataURL(reason: String)
     /// The source and all alternative ones have failed, in this order.
     case allSourcesFailed([SourceFailure])
 
@@ -305,7 +314,12 @@ public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
     public var description: String {
         switch self {
         case .notCached(let key): "'\(key)' is not cached, and was to be taken from the cache only."
-        case .cannotReadFile(let url, let underlying): "\(url.path) cannot be read: \(underlying)."
+        case .cannotReadFile(let url, let underlying):
+            "\(url.path) cannot be read: "
+                + SystemReason.text(of: underlying).trimmingCharacters(in: CharacterSet(charactersIn: ".")) + "."
+        case .sourceRefused(let url, let reason): "\(Source(url).cacheKey) may not be loaded: \(reason)."
+        case .invalidDataURL(let reason):
+            "The data URL cannot be read: \(reason); 'data:[type][;base64],content' is accepted."
         case .allSourcesFailed(let failures):
             "No source has the image. " + failures.map { "\($0.source.cacheKey): \($0.error)" }.joined(separator: " ")
         }

@@ -28,6 +28,8 @@ package struct ImageLoad: Sendable {
         self.resource = resource
         self.options = options
         context = AccessContext(categories: resource.categories, user: resource.user)
+        // Its URL has the bytes: a file would be their second copy.
+        if self.source.isDataURL, options.processor.identifier.isEmpty { self.options.cacheMemoryOnly = true }
     }
 
     /// Records an event of a prefetch.

@@ -284,7 +284,8 @@ final class ImageLoader: Sendable {
     private func fetched(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
         let downloader = load.options.downloader
         switch load.source {
-        case .provider(let provider):
+        case .provider(let given):
+            let provider = try load.permitted(given)
             let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
             let provided = try await load.options.observed.transferring {
                 try await providers.load(provider, maker(load), limited(load.options), attempts)
@@ -292,6 +293,7 @@ final class ImageLoader: Sendable {
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
+            try load.check(url)
             let result = try await load.options.observed.transferring {
                 try await downloader.download(url, processor(load), limited(load.options).download, task)
             }
@@ -460,7 +462,7 @@ final class ImageLoader: Sendable {
     ) async throws {
         let options = load.options
         guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
-            !options.cacheMemoryOnly, load.isVariant
+            !options.cacheMemoryOnly, load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)

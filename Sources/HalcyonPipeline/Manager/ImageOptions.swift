@@ -201,6 +201,8 @@ package struct ImageLoadOptions: Sendable {
     var processingQueue: CallbackQueue
     var callbackQueue: CallbackQueue
     var onProgress: (@Sendable (DownloadProgress) -> Void)?
+    /// What may be loaded.
+    let sourcePolicy: SourcePolicy
     /// The load, if it is observed.
     var observed: ObservedLoad?
 
@@ -213,6 +215,7 @@ package struct ImageLoadOptions: Sendable {
         _ call: ImageOptions?, of manager: HalcyonManager, isPrefetch: Bool = false, observed: ObservedLoad? = nil
     ) {
         self.observed = observed
+        sourcePolicy = manager.sourcePolicy
         let call = call ?? ImageOptions()
         let base = manager.defaultOptions
         processor = call.processor ?? base.processor ?? DefaultImageProcessor()
@@ -264,6 +267,7 @@ package struct ImageLoadOptions: Sendable {
         options.callbackQueue = callbackQueue
         options.onProgress = onProgress
         options.allowsConstrainedNetwork = allowsConstrainedNetwork
+        options.restriction = sourcePolicy.restriction
         return options
     }
 }

@@ -6,16 +6,21 @@ import HalcyonSupport
 ///
 /// See `SourceTests.everyKindOfSourceLoadsUnderItsKey()`.
 public enum Source: Sendable {
-    /// A server. The image is cached under `cacheKey`, by default the URL as it is written.
+    /// A server. The image is cached under `cacheKey`, by default the URL as it is written. A file's URL and a `data:` URL are read as by
+    /// ``init(_:cacheKey:)``.
     case network(URL, cacheKey: String? = nil)
     /// A provider of the image's bytes.
     case provider(any ImageDataProvider)
 
-    /// Creates the source of a URL: a file's provider for a file URL, else a server.
+    /// Creates the source of a URL: a file's provider for a file URL, the content of a `data:` URL (RFC 2397), else a server.
     ///
-    /// - Parameter cacheKey: the key in the cache; by default the URL as it is written.
+    /// What may be loaded says the manager's ``SourcePolicy``. The content of a `data:` URL is bounded like the body of a response. Its
+    /// picture is kept in memory alone, because a file would be a second copy; what a processor makes of it is kept on disk, too. See
+    /// `DataURLTests`.
+    ///
+    /// - Parameter cacheKey: the key in the cache; by default the URL as it is written, of a `data:` URL `data:sha256:` and its SHA-256.
     public init(_ url: URL, cacheKey: String? = nil) {
-        self = url.isFileURL ? .file(url, cacheKey: cacheKey) : .network(url, cacheKey: cacheKey)
+        self = Source.network(url, cacheKey: cacheKey).resolved
     }
 
     /// A file of this machine, cached under `cacheKey`, by default its URL. A change of the file is not noticed: give each version a
@@ -36,22 +41,27 @@ public enum Source: Sendable {
     /// The key of the image in the cache.
     public var cacheKey: String {
         switch self {
-        case .network(let url, let cacheKey): cacheKey ?? url.absoluteString
+        case .network(let url, let cacheKey):
+            cacheKey ?? (DataURLProvider.isDataURL(url) ? DataURLProvider.key(of: url) : url.absoluteString)
         case .provider(let provider): provider.cacheKey
         }
     }
 
     /// The URL on a server; `nil` for a source that is none.
     public var url: URL? {
-        if case .network(let url, _) = self { return url }
+        if case .network(let url, _) = resolved { return url }
         return nil
     }
 
-    /// The same source, as a file's provider if its URL is a file's.
+    /// The same source, as a provider if its URL names no server.
     var resolved: Source {
-        if case .network(let url, let cacheKey) = self, url.isFileURL { return .file(url, cacheKey: cacheKey) }
-        return self
+        guard case .network(let url, let cacheKey) = self else { return self }
+        if url.isFileURL { return .file(url, cacheKey: cacheKey) }
+        return DataURLProvider.isDataURL(url) ? .provider(DataURLProvider(url, cacheKey: cacheKey)) : self
     }
+
+    /// Whether it is a `data:` URL, which needs no copy of its bytes.
+    var isDataURL: Bool { if case .provider(let provider) = resolved { provider is DataURLProvider } else { false } }
 }
 
 /// An image that an app requests: its source, and what the policies and rules of a cache use.
@@ -121,10 +131,11 @@ public protocol ImageDataProvider: Sendable {
     func data() async throws -> Data
 }
 
-/// A file of this machine.
-struct LocalFileProvider: ImageDataProvider {
+/// A regular file of this machine, not longer than the body of a response may be.
+struct LocalFileProvider: URLProvider {
     let url: URL
     let cacheKey: String
+    var access = FileAccess(folders: nil, limit: TransferLimits().responseBytes)
     private let queue: CallbackQueue
 
     init(_ url: URL, cacheKey: String?, queue: CallbackQueue) {
@@ -134,11 +145,7 @@ struct LocalFileProvider: ImageDataProvider {
     }
 
     func data() async throws -> Data {
-        do {
-            return try await queue.result { [url] in try Data(contentsOf: url) }
-        } catch {
-            throw ManagerError.cannotReadFile(url, underlying: error)
-        }
+        try await queue.result { [url, access] in try access.read(url) }
     }
 }
 

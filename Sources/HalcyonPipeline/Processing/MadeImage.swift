@@ -151,10 +151,13 @@ package final class MadeImage: Sendable {
 struct ProviderKey: Hashable, Sendable {
     private let kind: ObjectIdentifier
     private let cacheKey: ByteName
+    /// What a file's provider may read, which others may not.
+    private let access: FileAccess?
 
     init(_ provider: any ImageDataProvider) {
         kind = ObjectIdentifier(type(of: provider))
         cacheKey = ByteName(provider.cacheKey)
+        access = (provider as? any URLProvider)?.access
     }
 }
 
