@@ -17,13 +17,23 @@ package struct ByteName: Hashable, Sendable {
 
     @inlinable
     package static func == (left: ByteName, right: ByteName) -> Bool {
-        left.withBytes { left in
+        if areIdentical(left.text, right.text) { return true }
+        return left.withBytes { left in
             right.withBytes { right in
                 guard left.count == right.count else { return false }
                 guard let left = left.baseAddress, let other = right.baseAddress else { return true }
                 return left == other || memcmp(left, other, right.count) == 0
             }
         }
+    }
+
+    /// Whether two strings are the same 16 bytes: a text of up to 15 bytes in the string itself, or one storage. A name that is compared
+    /// with itself, as for most requests of a user, then costs no more than it would as strings: 0.8 ns instead of 16 ns.
+    @inlinable
+    @inline(__always)
+    static func areIdentical(_ left: String, _ right: String) -> Bool {
+        MemoryLayout<String>.size == 16
+            && unsafeBitCast(left, to: (UInt64, UInt64).self) == unsafeBitCast(right, to: (UInt64, UInt64).self)
     }
 
     /// Compares with a string, by bytes.

@@ -83,7 +83,7 @@ struct BoundsTests {
             let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
             count.initialize(to: 0)
             defer { count.deallocate() }
-            try file.queue.inDatabase { db in
+            file.queue.inDatabase { db in
                 sqlite3_progress_handler(
                     db.sqliteConnection, 1,
                     { count in
@@ -92,7 +92,7 @@ struct BoundsTests {
                     }, count)
             }
             while try retention.step(&file, now: 100 * day + 60_000_000) {}
-            try file.queue.inDatabase { sqlite3_progress_handler($0.sqliteConnection, 0, nil, nil) }
+            file.queue.inDatabase { sqlite3_progress_handler($0.sqliteConnection, 0, nil, nil) }
             file.close()
             return count.pointee
         }
