@@ -157,7 +157,7 @@ public final class HalcyonManager: Sendable {
                 result = .failure(error)
             }
             loadObservers.end(observed, result)
-            if let completionHandler { queue.offPool { completionHandler(result) } }
+            if let completionHandler { CallbackLane(queue, isOrdered: false).execute { completionHandler(result) } }
         }
         task.whenCancelled { work.cancel() }
         return task

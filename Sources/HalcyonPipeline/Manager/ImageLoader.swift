@@ -285,13 +285,13 @@ final class ImageLoader: Sendable {
         case .provider(let provider):
             let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
             let provided = try await load.options.observed.transferring {
-                try await providers.load(provider, maker(load), limited(load.options), attempts)
+                try await providers.load(provider, maker(load), limited(load.options), attempts, task)
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
             let result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), limited(load.options).download, task)
+                try await downloader.download(url, processor(load), limited(load.options), task)
             }
             return try await self.result(load, own(result, url, load, task))
         }
@@ -303,7 +303,7 @@ final class ImageLoader: Sendable {
         _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad, _ task: DownloadTask?
     ) async throws -> DownloadResult<MadeImage> {
         guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
-        var options = limited(load.options).download
+        var options = limited(load.options)
         options.mergePartition = load.context.user ?? ""
         return try await load.options.observed.transferring {
             try await load.options.downloader.download(url, processor(load), options, task)
@@ -322,9 +322,9 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the options of a load whose processing takes turns.
-    func limited(_ options: ImageLoadOptions) -> ImageLoadOptions {
-        var limited = options
-        limited.processingQueue = decodeLimiter.queue(over: options.processingQueue, options.priority)
+    func limited(_ options: ImageLoadOptions) -> DownloadOptions {
+        var limited = options.download
+        limited.processingTurns = decodeLimiter
         return limited
     }
 

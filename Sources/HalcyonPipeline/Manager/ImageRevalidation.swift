@@ -73,7 +73,7 @@ struct ImageRevalidation: Sendable {
             let answer = try await load.options.observed.transferring {
                 try await load.options.downloader.revalidate(
                     url, record.freshness, processor: loader.processor(load),
-                    options: loader.limited(load.options).download, task)
+                    options: loader.limited(load.options), task)
             }
             switch answer {
             case .modified(let new): return try await loader.result(load, loader.own(new, url, load, task))
@@ -192,7 +192,7 @@ struct ImageRevalidation: Sendable {
         }
         let answer = try await load.options.observed.transferring {
             try await load.options.downloader.revalidate(
-                url, record.freshness, processor: loader.processor(load), options: loader.limited(load.options).download
+                url, record.freshness, processor: loader.processor(load), options: loader.limited(load.options)
             )
         }
         switch answer {
