@@ -9,7 +9,7 @@ import Foundation
 /// let animation = try decoder.animation(of: data)
 /// ```
 ///
-/// The standard registry decodes JPEG with TurboJPEG, PNG and APNG with libpng, WebP with libwebp, and GIF. Pictures are rotated by their
+/// The standard registry decodes JPEG with libjpeg-turbo, PNG and APNG with libpng, WebP with libwebp, and GIF. Pictures are rotated by their
 /// EXIF orientation. Colours are converted to sRGB if the file has a profile (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG
 /// (inverted, as Adobe writes it) are converted to RGB, and 16 bits are rounded to 8.
 ///
