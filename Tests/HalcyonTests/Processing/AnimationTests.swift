@@ -44,33 +44,6 @@ struct AnimationTests {
         }
     }
 
-    @Test("One pool bounds the frames of all animations, evicts the least recent, and releases ended ones")
-    func poolBoundsFramesOfAllAnimations() throws {
-        let source = CountingSource(frames: 6)
-        // Room for three frames of 4x4.
-        let pool = AnimationFramePool(limit: 3 * 64)
-        do {
-            let (one, two) = (ImageAnimation(source, pool: pool), ImageAnimation(source, pool: pool))
-            for index in 0..<3 { _ = try one.frame(at: index) }
-            #expect(pool.count == 3 && pool.bytes == 3 * 64 && source.decoded == 3)
-            for index in 0..<3 { _ = try one.frame(at: index) }
-            #expect(source.decoded == 3)
-            // The least recently shown frame is evicted.
-            _ = try one.frame(at: 0)
-            _ = try two.frame(at: 0)
-            #expect(source.decoded == 4 && pool.count == 3)
-            _ = try one.frame(at: 2)
-            _ = try one.frame(at: 0)
-            #expect(source.decoded == 4)
-            // Frame 1 was evicted. It is drawn on frame 0, which is in the pool.
-            _ = try one.frame(at: 1)
-            #expect(source.decoded == 5)
-            pool.limit = 64
-            #expect(pool.count == 1)
-        }
-        #expect(pool.count == 0 && pool.bytes == 0)
-    }
-
     @Test("Still pictures are no animations, and decoding an animation gives its first frame")
     func stillPicturesAreNoAnimations() throws {
         for name in try Fixture.encoded() where !name.contains("animated") {
