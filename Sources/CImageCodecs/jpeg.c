@@ -18,8 +18,9 @@ int32_t codec_jpeg_scaled(int32_t dimension, int32_t eighths) {
     return (int32_t)(((int64_t)dimension * eighths + 7) / 8);
 }
 
-/// What a message of libjpeg means for the picture. libjpeg goes on after a warning. After those that are `codec_ok` here it loses
-/// nothing: files with bytes too many between segments or odd parameters are common. After any other it fills in what it lacks.
+/// What a message of libjpeg means for the picture. libjpeg goes on after a warning. After those that are `codec_ok`
+/// here it loses nothing: files with bytes too many between segments or odd parameters are common. After any other it
+/// fills in what it lacks.
 static codec_status meaning(int code, int is_cut) {
     switch (code) {
     case JWRN_EXTRANEOUS_DATA:
@@ -50,9 +51,11 @@ static codec_result described(j_common_ptr codec, codec_status status) {
     case JERR_CONVERSION_NOTIMPL: return codec_result_make(status, "channels of an unknown kind");
     case JERR_ARITH_NOTIMPL: return codec_result_make(status, "arithmetic coding");
     case JERR_SOF_UNSUPPORTED: return codec_result_make(status, "a coding of another kind");
-    default:
+    default: {
         codec->err->format_message(codec, text);
-        return codec_result_make(status, text + (strncmp(text, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0));
+        const size_t skipped = strncmp(text, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+        return codec_result_make(status, text + skipped);
+    }
     }
 }
 
@@ -132,7 +135,8 @@ codec_result codec_jpeg_decode(const uint8_t *file, size_t count, int32_t width,
 /// The most bytes of a file: for each sample of the padded picture no more than two, and the headers.
 static size_t room_for(int32_t width, int32_t height, int has_half_chroma) {
     const size_t block = has_half_chroma ? 16 : 8;
-    const size_t across = ((size_t)width + block - 1) / block * block, down = ((size_t)height + block - 1) / block * block;
+    const size_t across = ((size_t)width + block - 1) / block * block;
+    const size_t down = ((size_t)height + block - 1) / block * block;
     return across * down * (has_half_chroma ? 3 : 6) + 2048;
 }
 

@@ -17,7 +17,8 @@ struct APNGFrames: AnimatedImageSource {
     private let conversion: ColorConversion?
     private let declaresAlpha: Bool
 
-    /// Reads the frames; `nil` for a still picture, and for one whose chunks of an animation are damaged: browsers show its still picture.
+    /// Reads the frames; `nil` for a still picture, and for one whose chunks of an animation are damaged: browsers
+    /// show its still picture.
     init?(_ data: Data, _ options: ImageDecodingOptions) throws {
         let walk = try data.withUnsafeBytes { (raw: UnsafeRawBufferPointer) throws in
             let image = try PNGImage(ByteView(raw))

@@ -6,7 +6,8 @@ import HalcyonImages
 /// Disposal to the background makes pixels transparent, as in browsers, for any background colour. A file with n repetitions is shown
 /// n + 1 times, and one with 0 repetitions endlessly. A file without a number is shown once.
 ///
-/// A frame is clipped to the screen. One without a pixel on it, or with more pixels than the limit, takes its time and draws nothing.
+/// A frame is clipped to the screen. One without a pixel on it, or with more pixels than the limit, takes its time and
+/// draws nothing.
 struct GIFFrames: AnimatedImageSource {
     let size: PixelSize
     let frames: [AnimationFrame]

@@ -43,7 +43,8 @@ struct GIFImage: CodedImage {
         }
     }
 
-    /// Returns the range of the colour table that `flags` announce at an offset, and the offset behind it; `nil` if the file ends before.
+    /// Returns the range of the colour table that `flags` announce at an offset, and the offset behind it; `nil` if
+    /// the file ends before.
     private static func colors(_ bytes: ByteView, _ at: Int, _ flags: UInt8) -> (Range<Int>?, Int)? {
         guard flags & 0x80 != 0 else { return (nil, at) }
         let length = 3 << (Int(flags & 7) + 1)
@@ -90,7 +91,8 @@ struct GIFImage: CodedImage {
         case truncated
     }
 
-    /// Walks over the blocks without decoding, and returns the completeness of the file and the number of repetitions. O(blocks).
+    /// Walks over the blocks without decoding, and returns the completeness of the file and the number of repetitions.
+    /// O(blocks).
     private static func walk(
         _ bytes: ByteView, from start: Int, _ globalColors: Range<Int>?, _ visit: (Frame) -> Void
     ) throws(ImageError) -> (End, loops: Int?) {
@@ -142,7 +144,8 @@ struct GIFImage: CodedImage {
         return Control(transparent: flags & 1 != 0 ? bytes[at + 4] : nil, disposal: disposal, delay: delay)
     }
 
-    /// Returns the number of repetitions in an application extension of Netscape, also under its second name; `nil` for others.
+    /// Returns the number of repetitions in an application extension of Netscape, also under its second name; `nil`
+    /// for others.
     private static func repetitions(_ bytes: ByteView, _ at: Int) -> Int? {
         guard bytes[at] == 11,
             bytes.holds("NETSCAPE2.0".utf8, at: at + 1) || bytes.holds("ANIMEXTS1.0".utf8, at: at + 1),
@@ -184,8 +187,8 @@ struct GIFImage: CodedImage {
         try GIFFrames(data, options)
     }
 
-    /// Returns the pixels of a frame that lie in `visible`, a size from its top left corner. Those behind the end of a truncated file are
-    /// transparent.
+    /// Returns the pixels of a frame that lie in `visible`, a size from its top left corner. Those behind the end of a
+    /// truncated file are transparent.
     static func pixels(_ bytes: ByteView, _ frame: Frame, in visible: PixelSize) throws(ImageError) -> Bitmap {
         guard let codeSize = bytes[frame.data] else { throw .truncated(.gif) }
         let (indices, read) = try LZW.indices(

@@ -88,7 +88,8 @@ struct JPEGImage: CodedImage {
         return nil
     }
 
-    /// Returns the length of a segment, with the two bytes of the length itself. A lower number counts as 2, as in libjpeg.
+    /// Returns the length of a segment, with the two bytes of the length itself. A lower number counts as 2, as in
+    /// libjpeg.
     private static func length(_ bytes: ByteView, _ content: Int) -> Int? { bytes.big(content, 2).map { max($0, 2) } }
 
     /// Returns whether a marker has no length: start, end, restarts, TEM.

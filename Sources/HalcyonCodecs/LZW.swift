@@ -1,9 +1,10 @@
 import HalcyonImages
 
-/// The decompression of GIF by Lempel-Ziv-Welch with codes of up to 12 bits, least significant bit first (GIF89a, appendix F).
+/// The decompression of GIF by Lempel-Ziv-Welch with codes of up to 12 bits, least significant bit first (GIF89a,
+/// appendix F).
 enum LZW {
-    /// Returns the palette indices of `count` pixels from a chain of sub-blocks, and how many were read before the file ended.
-    /// O(count), with 44 KB of temporary memory.
+    /// Returns the palette indices of `count` pixels from a chain of sub-blocks, and how many were read before the
+    /// file ended. O(count), with 44 KB of temporary memory.
     ///
     /// - Parameter codeSize: 0 to 11. The specification allows 2 to 8. The upper bits of larger indices are ignored.
     static func indices(

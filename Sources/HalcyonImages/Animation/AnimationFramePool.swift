@@ -1,17 +1,21 @@
 import Synchronization
 
-/// The decoded frames of all animations: a pool with one limit of bytes, and the canvas that each animation was last asked for.
+/// The decoded frames of all animations: a pool with one limit of bytes, and the canvas that each animation was last
+/// asked for.
 ///
-/// Frames are whole canvases. An animation keeps every n-th in the pool of those that others are drawn over; n is its *spacing*, a power of
-/// two. With a spacing of 1, at which it begins, it keeps all frames. Beyond the limit, animations that do not play lose their frames,
-/// those asked for least recently first. If all play, the animation with the most bytes doubles its spacing. The spacings are 1 again
-/// when an animation ends, when ``limit`` rises, and after ``removeAll(keepsPlaying:)``. An animation that plays alone has the smallest
-/// spacing with which its frames fit: 1 for 60 frames of 500x500 in 64 MB, 1,024 for 5,000 frames of 1920x1080.
+/// Frames are whole canvases. An animation keeps every n-th in the pool of those that others are drawn over; n is its
+/// *spacing*, a power of two. With a spacing of 1, at which it begins, it keeps all frames. Beyond the limit,
+/// animations that do not play lose their frames, those asked for least recently first. If all play, the animation
+/// with the most bytes doubles its spacing. The spacings are 1 again when an animation ends, when ``limit`` rises, and
+/// after ``removeAll(keepsPlaying:)``. An animation that plays alone has the smallest spacing with which its frames
+/// fit: 1 for 60 frames of 500x500 in 64 MB, 1,024 for 5,000 frames of 1920x1080.
 ///
 /// Outside of the limit, each animation holds the canvas of its last frame, and a second one while a frame with
-/// ``AnimationFrame/Disposal/previous`` is shown: ``heldBytes``. The canvas shares its bytes with the picture that was returned.
+/// ``AnimationFrame/Disposal/previous`` is shown: ``heldBytes``. The canvas shares its bytes with the picture that was
+/// returned.
 ///
-/// An animation *plays* for twice the duration of the frame that it was last asked for, at least 1 second and at most 60.
+/// An animation *plays* for twice the duration of the frame that it was last asked for, at least 1 second and at most
+/// 60.
 ///
 /// Every operation is O(1), except those that remove frames: O(animations and frames removed).
 public final class AnimationFramePool: Sendable {
@@ -101,15 +105,16 @@ public final class AnimationFramePool: Sendable {
     /// The number of frames in the pool.
     public var count: Int { state.withLock { $0.animations.values.reduce(0) { $0 + $1.pooled.count } } }
 
-    /// The bytes of the canvases that animations hold outside of the pool: one for each animation, or two. O(animations).
+    /// The bytes of the canvases that animations hold outside of the pool: one for each animation, or two.
+    /// O(animations).
     public var heldBytes: Int { state.withLock { $0.animations.values.reduce(0) { $0 + $1.heldBytes } } }
 
     /// Removes the frames in the pool, and the canvases that animations hold.
     ///
     /// Call it on memory pressure. When an app enters the background, nothing plays: pass `false`.
     ///
-    /// - Parameter keepsPlaying: whether animations that play keep the canvas they hold, so that their next frame needs no other one. By
-    ///   default they do.
+    /// - Parameter keepsPlaying: whether animations that play keep the canvas they hold, so that their next frame
+    ///   needs no other one. By default they do.
     public func removeAll(keepsPlaying: Bool = true) {
         let now = now()
         // Large pictures are released outside the lock.
@@ -131,7 +136,8 @@ public final class AnimationFramePool: Sendable {
 
     /// Returns whether the pool keeps a frame.
     ///
-    /// - Parameter place: the number of frames before it that others are drawn over; -1 for a frame that no other is drawn over.
+    /// - Parameter place: the number of frames before it that others are drawn over; -1 for a frame that no other is
+    ///   drawn over.
     func wants(_ animation: ObjectIdentifier, place: Int, size: Int) -> Bool {
         state.withLock { $0.limit >= size && place % ($0.animations[animation]?.spacing ?? 1) == 0 }
     }

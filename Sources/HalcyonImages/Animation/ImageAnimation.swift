@@ -8,8 +8,8 @@
 /// }
 /// ```
 ///
-/// Frames are whole pictures in the size of the canvas. A request decodes the stored frames that its frame is drawn over, back to one
-/// that is in the pool, that the animation holds, or that depends on no earlier one. So it decodes
+/// Frames are whole pictures in the size of the canvas. A request decodes the stored frames that its frame is drawn
+/// over, back to one that is in the pool, that the animation holds, or that depends on no earlier one. So it decodes
 ///
 /// - at most 1 for the next frame, and for the first one after the last, with any number of animations and any size;
 /// - 0 for the same frame again;
@@ -17,14 +17,15 @@
 /// - at most the pool's spacing for any frame, once the pool has kept frames of that part (``AnimationFramePool``);
 /// - those back to the last frame that depends on no earlier one, for any other. None is decoded twice.
 ///
-/// Each animation holds one canvas, or two; see ``AnimationFramePool``. It also holds the bytes of the file, which are not part of the
-/// pool's limit.
+/// Each animation holds one canvas, or two; see ``AnimationFramePool``. It also holds the bytes of the file, which are
+/// not part of the pool's limit.
 public final class ImageAnimation: Sendable {
     private let source: any AnimatedImageSource
     private let pool: AnimationFramePool
     /// For each frame, the frame on whose picture it is drawn; `nil` for an empty canvas.
     private let bases: [Int?]
-    /// For each frame, the frame whose picture is left when it ends, itself unless its disposal is `previous`; `nil` for an empty canvas.
+    /// For each frame, the frame whose picture is left when it ends, itself unless its disposal is `previous`; `nil`
+    /// for an empty canvas.
     private let left: [Int?]
     /// For each frame, the number of frames before it that can be left; -1 if itself cannot.
     private let places: [Int]
@@ -70,7 +71,8 @@ public final class ImageAnimation: Sendable {
     /// Returns the picture of a frame, on the calling thread.
     ///
     /// - Parameter index: 0 to `frames.count - 1`. Others throw ``ImageError/invalidParameter(_:)``.
-    /// - Throws: the error of the decoder, also if a frame is damaged that this one is drawn over. Earlier frames can be shown all the same.
+    /// - Throws: the error of the decoder, also if a frame is damaged that this one is drawn over. Earlier frames can
+    ///   be shown all the same.
     public func frame(at index: Int) throws -> Bitmap {
         guard source.frames.indices.contains(index) else {
             throw ImageError.invalidParameter(

@@ -11,7 +11,8 @@ struct AnimationCostTests {
         "Films of 1080p side by side decode one frame for each that is shown, in every round",
         arguments: [1, 4, 5, 10])
     func filmsSideBySideDecodeOneFrameEach(films: Int) throws {
-        // The pool of 64 MB holds eight canvases. The largest number of films has a tenth of each side, and a hundredth of the pool.
+        // The pool of 64 MB holds eight canvases. The largest number of films has a tenth of each side, and a
+        // hundredth of the pool.
         let size = films < 10 ? PixelSize(width: 1_920, height: 1_080) : PixelSize(width: 192, height: 108)
         let pool = AnimationFramePool(limit: films < 10 ? 64 << 20 : (64 << 20) / 100)
         let sources = (0..<films).map { _ in CountingSource(frames: 12, size: size) }
@@ -129,7 +130,8 @@ struct AnimationCostTests {
             for index in [6, 4, 2, 0] { _ = try film.frame(at: index) }
             #expect(source.decoded == before)
         }
-        // A second later neither plays. The third one takes their frames, the first one's first: it was asked less recently.
+        // A second later neither plays. The third one takes their frames, the first one's first: it was asked less
+        // recently.
         time.withLock { $0 += .seconds(2) }
         for index in 0..<4 { _ = try films[2].frame(at: index) }
         #expect(pool.count == 8)

@@ -21,7 +21,8 @@ struct GIFFile {
         data += Data([0x21, 0xFF, 11]) + Data(name.utf8) + Data([3, 1]) + Self.little(count) + Data([0])
     }
 
-    /// A frame: its descriptor, and `indices` in codes that begin with `codeSize` bits; or `pixels`, the bytes of its sub-blocks.
+    /// A frame: its descriptor, and `indices` in codes that begin with `codeSize` bits; or `pixels`, the bytes of its
+    /// sub-blocks.
     mutating func frame(
         x: Int = 0, y: Int = 0, width: Int, height: Int, _ indices: [Int], codeSize: Int = 4, colors: [[UInt8]] = [],
         pixels: Data? = nil
@@ -34,7 +35,8 @@ struct GIFFile {
     /// The file with its trailer.
     var finished: Data { data + Data([0x3B]) }
 
-    /// Each index as a code of its own, after a code that clears the table, so that codes of 3 bits and more never grow.
+    /// Each index as a code of its own, after a code that clears the table, so that codes of 3 bits and more never
+    /// grow.
     static func blocks(_ indices: [Int], _ codeSize: Int) -> Data {
         let clear = 1 << codeSize
         var (bytes, bits, count) = ([UInt8](), 0, 0)
@@ -46,7 +48,8 @@ struct GIFFile {
                 (bits, count) = (bits >> 8, count - 8)
             }
         }
-        // The table begins with two codes more than the indices. With 2 or 4 of them, the code behind an index has a bit more.
+        // The table begins with two codes more than the indices. With 2 or 4 of them, the code behind an index has a
+        // bit more.
         let after = codeSize + (codeSize < 2 ? 2 : 1)
         append(clear, codeSize + 1)
         for index in indices {

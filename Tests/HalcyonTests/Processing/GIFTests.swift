@@ -5,8 +5,8 @@ import Testing
 @testable import HalcyonCodecs
 @testable import HalcyonImages
 
-/// Files that violate the specification, with what Chromium's decoder (google/wuffs, `std/gif`) makes of them. Where Pillow 13.0 agrees,
-/// the pixels were compared with its own, too.
+/// Files that violate the specification, with what Chromium's decoder (google/wuffs, `std/gif`) makes of them. Where
+/// Pillow 13.0 agrees, the pixels were compared with its own, too.
 @Suite("GIF files that violate the specification are shown as in browsers", .timeLimit(.minutes(5)))
 struct GIFTests {
     let decoder = ImageDecoder()

@@ -1,9 +1,10 @@
 import Foundation
 
-/// A baseline JPEG file of one MCU that a test writes bit by bit: blocks with a mean and, if wanted, one further coefficient.
+/// A baseline JPEG file of one MCU that a test writes bit by bit: blocks with a mean and, if wanted, one further
+/// coefficient.
 enum JPEGFile {
-    /// A channel: its sampling factors, and for each of its blocks the mean (0 to 255) of its samples and the coefficient of the first
-    /// horizontal frequency.
+    /// A channel: its sampling factors, and for each of its blocks the mean (0 to 255) of its samples and the
+    /// coefficient of the first horizontal frequency.
     struct Channel {
         var across: Int
         var down: Int
@@ -18,7 +19,8 @@ enum JPEGFile {
         for (index, channel) in channels.enumerated() {
             data += Data([UInt8(index + 1), UInt8(channel.across << 4 | channel.down), 0])
         }
-        // Twelve codes of four bits: the number of bits of a difference or coefficient is its own code. 12 is the end of a block.
+        // Twelve codes of four bits: the number of bits of a difference or coefficient is its own code. 12 is the end
+        // of a block.
         data += table(0, Array(0...11)) + table(0x10, Array(0...11) + [0x0])
         data += Data([0xFF, 0xDA, 0, UInt8(6 + 2 * channels.count), UInt8(channels.count)])
         for index in channels.indices { data += Data([UInt8(index + 1), 0]) }
@@ -28,7 +30,8 @@ enum JPEGFile {
             let text = String(value, radix: 2)
             bits += String(repeating: "0", count: length - text.count) + text
         }
-        /// The number of bits of a value and the bits themselves; of a negative one, those of its magnitude inverted (ITU-T T.81, F.1.2.1).
+        /// The number of bits of a value and the bits themselves; of a negative one, those of its magnitude inverted
+        /// (ITU-T T.81, F.1.2.1).
         func appendCoefficient(_ value: Int) {
             let length = Int.bitWidth - abs(value).leadingZeroBitCount
             append(length, 4)

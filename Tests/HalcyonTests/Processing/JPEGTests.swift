@@ -5,8 +5,8 @@ import Testing
 @testable import HalcyonCodecs
 @testable import HalcyonImages
 
-/// Files that are made here, so that their pixels follow from the definitions: ITU-T T.81 for the transform, T.871 for the colours. Pillow
-/// 13.0 gives the same pixels.
+/// Files that are made here, so that their pixels follow from the definitions: ITU-T T.81 for the transform, T.871 for
+/// the colours. Pillow 13.0 gives the same pixels.
 @Suite("JPEG files of every sampling, and with odd segments", .timeLimit(.minutes(5)))
 struct JPEGTests {
     let decoder = ImageDecoder()
