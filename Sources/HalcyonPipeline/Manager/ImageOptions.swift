@@ -157,10 +157,14 @@ final class HitOptions: Sendable {
     /// The identifier of the processor.
     let variant: String
     let modifier: (any ImageModifier)?
+    let downloader: ImageDownloader
+    let requestModifier: (any AsyncImageDownloadRequestModifier)?
 
     /// Creates the options of a call to a manager.
-    init(_ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>) {
+    init(_ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>, _ downloader: ImageDownloader) {
         self.cache = call.cache ?? base.cache ?? cache
+        self.downloader = call.downloader ?? base.downloader ?? downloader
+        requestModifier = call.requestModifier ?? base.requestModifier
         isEnough =
             !(call.forceRefresh ?? base.forceRefresh ?? false)
             && !(call.wantsOriginalData ?? base.wantsOriginalData ?? false)
