@@ -31,7 +31,11 @@ import Dispatch
 ///   `FileFaultTests.directoryInPlaceOfTheFileIsAnError()`.
 /// - A file of another program or of a later release is not changed.
 ///
-/// Several processes may record to one file. It is read by `AccessLogReader`, by `replay`, and by whatever reads SQLite: see
+/// Users and categories are in clear in the file. It, the files that SQLite keeps beside it and a folder that is made for it can be read
+/// by their owner alone; a file that others can read is closed to them when it is opened. In a folder that all users can write, such as
+/// `/tmp`, a link or another user's file is refused. See `PermissionTests`.
+///
+/// Several processes of one user may record to one file. It is read by `AccessLogReader`, by `replay`, and by whatever reads SQLite: see
 /// <doc:Schema>.
 public final class AccessLog: Sendable {
     /// The file.
@@ -111,17 +115,22 @@ public final class AccessLog: Sendable {
 
     /// Writes what was recorded and closes the file. Nothing is recorded afterwards.
     ///
-    /// - Throws: `AccessLogError` if it could not be written; it is then lost and counted.
+    /// - Throws: `AccessLogError` if it could not be written; it is then lost and counted. With the reason `notOverwritten` it was
+    ///   written, and what was deleted before is overwritten when a log opens the file again.
     public func close() async throws(AccessLogError) {
         if let error = await writer.close() { throw error }
     }
 
     /// Deletes all accesses of a user, and the names that only they refer to. O(rows of the log), on the log's queue.
     ///
-    /// What is deleted is overwritten in the file. A damaged file that was set aside is deleted as a whole.
+    /// What is deleted is overwritten in the file and in its write-ahead log before this returns. A damaged file that was set aside is
+    /// deleted as a whole. A reader that has the log open, such as an `AccessLogReader`, needs what was there when it began. Then this
+    /// throws the reason `notOverwritten`: the accesses are deleted, and overwritten by the first flush after the reader has ended, or
+    /// when the log is opened again. See `DeletionTests.openReaderKeepsADeletionFromBeingReported()`.
     ///
     /// - Returns: the number of accesses.
-    /// - Throws: `AccessLogError` if the file cannot be written; it is then as it was.
+    /// - Throws: `AccessLogError` if the file cannot be written; it is then as it was. With the reason `notOverwritten` the accesses are
+    ///   deleted and not yet overwritten.
     @discardableResult
     public func deleteAccesses(ofUser user: String) async throws(AccessLogError) -> Int {
         try await writer.delete(.user(user))
@@ -143,7 +152,7 @@ public final class AccessLog: Sendable {
     /// Writes what was recorded up to now to a CSV in the form of a trace, `time,key,size,category,user`; see
     /// `AccessLogText`. Recording and writing go on meanwhile.
     ///
-    /// - Parameter destination: the file to make or replace; it appears when it is whole.
+    /// - Parameter destination: the file to make or replace; it appears when it is whole, and only its owner can read it.
     /// - Returns: the number of accesses.
     /// - Throws: `AccessLogError` if the log cannot be written or read, or the file not be made.
     @discardableResult

@@ -16,6 +16,8 @@ public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertibl
         case damaged
         /// Another process keeps the file locked.
         case locked
+        /// Accesses were deleted, but are not yet overwritten in the files, because a reader has the log open.
+        case notOverwritten
         /// No room is left where the file is.
         case diskFull
         /// The file or its folder may not be written.
@@ -44,6 +46,14 @@ public struct AccessLogError: Error, Sendable, Equatable, CustomStringConvertibl
 }
 
 extension AccessLogError {
+    /// A deletion that readers keep from being completed.
+    package static func notOverwritten(_ path: String) -> AccessLogError {
+        AccessLogError(
+            path, .notOverwritten,
+            "what was deleted is still in its write-ahead log, because another reader or writer has the log open; it is overwritten "
+                + "by the first flush or opening after that has ended")
+    }
+
     /// A file with nothing in it, as a process leaves it that was killed before its first commit.
     static func empty(_ path: String) -> AccessLogError {
         AccessLogError(path, .empty, "is empty; a trace has at least one request")

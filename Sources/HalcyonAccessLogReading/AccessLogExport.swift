@@ -2,12 +2,13 @@ import Foundation
 
 /// Writes a log to a CSV file.
 package enum AccessLogExport {
-    /// Reads the whole log and puts the file in its place when it is complete. Returns the number of accesses.
+    /// Reads the whole log and puts the file in its place when it is complete. Only its owner can read it. Returns the number of
+    /// accesses.
     package static func write(logAt path: String, to destination: String) throws(AccessLogError) -> Int {
         let reader = try AccessLogReader(path: path)
         var text = AccessLogText(reader)
         let partial = "\(destination).\(UInt64.random(in: 0...UInt64.max))-partial"
-        let file = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        let file = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw fault(destination) }
         do throws(AccessLogError) {
             defer { close(file) }

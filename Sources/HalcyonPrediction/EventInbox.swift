@@ -1,6 +1,7 @@
 import HalcyonAccessLog
 import HalcyonCache
 import HalcyonPipeline
+import HalcyonSupport
 import Synchronization
 
 /// An event for a ``LivePrefetcher``.
@@ -40,7 +41,7 @@ final class EventInbox: Sendable {
 
     private struct State {
         var events: [PrefetcherEvent] = []
-        var templates: Set<String> = []
+        var templates: Set<ByteName> = []
         var lost = Lost()
         /// The times of the first access without a plan, and of the last access.
         var first: Int64?

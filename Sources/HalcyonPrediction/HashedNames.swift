@@ -47,7 +47,7 @@ struct NameHashKey: Sendable, Equatable {
 struct HashedNames {
     /// The key of the hashes; `nil` if names are kept in clear.
     var key: NameHashKey?
-    private var standIns: [NameHashKey.Kind: Set<String>] = [:]
+    private var standIns: [NameHashKey.Kind: Set<ByteName>] = [:]
 
     /// Returns the stand-in of a hash. No name has this text, except by chance (2⁻¹²⁸).
     static func standIn(of hash: String) -> String { "\u{0}" + hash }

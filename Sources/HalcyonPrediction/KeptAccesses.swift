@@ -3,6 +3,7 @@ import HalcyonCache
 import HalcyonEviction
 import HalcyonPipeline
 import HalcyonPrefetch
+import HalcyonSupport
 
 /// The latest accesses to a cache as they are written to a file, the oldest first. Each name is listed once, and accesses
 /// refer to it by its index.
@@ -96,7 +97,7 @@ struct KeptAccesses: Codable, Sendable, Equatable {
         var rest = self
         (rest.users, rest.categorySets, rest.objects, rest.accesses) = ([], [], [], [])
         var places: (users: [Int: Int], sets: [Int: Int], objects: [Int: Int]) = ([:], [:], [:])
-        for access in accesses where access.user.map({ users[$0] }) != user {
+        for access in accesses where access.user.map({ ByteName(users[$0]) }) != ByteName(user) {
             var access = access
             access.object = Self.place(of: access.object, in: &places.objects, objects[access.object], &rest.objects)
             access.user = access.user.map { Self.place(of: $0, in: &places.users, users[$0], &rest.users) }
@@ -163,7 +164,7 @@ struct AccessMemory {
 
     /// Removes the accesses of a user, by the name in the catalogue. O(count).
     mutating func forget(user: String) {
-        ring = (ring[oldest...] + ring[..<oldest]).filter { $0.user != user }
+        ring = (ring[oldest...] + ring[..<oldest]).filter { $0.user.map(ByteName.init) != ByteName(user) }
         oldest = 0
     }
 
@@ -175,7 +176,7 @@ struct AccessMemory {
         var kept = KeptAccesses()
         kept.hashKey = hashed.key?.identifier
         var objects: [UInt32: Int] = [:]
-        var users: [String: Int] = [:]
+        var users: [ByteName: Int] = [:]
         var sets: [CategorySetID: Int] = [:]
         for index in max(ring.count - count, 0)..<ring.count {
             let one = ring[(oldest + index) % ring.count]
@@ -191,7 +192,7 @@ struct AccessMemory {
                 hashed.key == nil ? clear : KeptAccesses.Object(key: hashed.kept(key, .key), bytes: clear.bytes),
                 &kept.objects)
             let user = one.user.map { name in
-                KeptAccesses.place(of: name, in: &users, hashed.kept(name, .user), &kept.users)
+                KeptAccesses.place(of: ByteName(name), in: &users, hashed.kept(name, .user), &kept.users)
             }
             let categories: Int? =
                 names.isEmpty

@@ -167,18 +167,18 @@ actor LivePrefetcher {
     func forget(user: String) async throws {
         await processEvents()
         guard let name = catalogue.user(user) else { return }
-        if self.user.name == user {
+        if self.user.isNamed(user) {
             self.user = PrefetchUser()
             unplanned = nil
         }
-        if fetchQueue.user.name == user { fetchQueue = ([], PrefetchUser()) }
-        if deferredUser?.name == user { deferredUser = nil }
+        if fetchQueue.user.isNamed(user) { fetchQueue = ([], PrefetchUser()) }
+        if deferredUser?.isNamed(user) == true { deferredUser = nil }
         let number = catalogue.number(ofUser: name)
         users.forget(number)
         spending.forget(visitOf: number)
         memory.forget(user: name)
         catalogue.forget(user: name)
-        let fetches = running.values.filter { $0.user.name == user }
+        let fetches = running.values.filter { $0.user.isNamed(user) }
         for fetch in fetches { fetch.task.cancel() }
         if let file = host.folder().map(KeptAccessesFile.init) {
             if configuration.remembersAccesses, memory.count > 0 {

@@ -2,6 +2,7 @@ import HalcyonCache
 import HalcyonEviction
 import HalcyonPipeline
 import HalcyonPrefetch
+import HalcyonSupport
 
 /// The known objects: computed keys as dense numbers, and for each its source, its categories and its size.
 ///
@@ -41,7 +42,7 @@ struct ObjectCatalogue: ~Copyable {
     private var sourceless = 0
     /// The number of objects of known size in memory, and the sum of these sizes.
     private var costs = (count: 0, sum: 0.0)
-    private var files: [String: UInt32] = [:]
+    private var files: [ByteName: UInt32] = [:]
     /// The new sets that the policy has not received yet.
     private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
 
@@ -230,7 +231,7 @@ extension ImageOptions {
 struct LoadTemplates {
     /// The template for its processor until the first request with that processor.
     let usual: LoadTemplate
-    private var asked: [String: LoadTemplate] = [:]
+    private var asked: [ByteName: LoadTemplate] = [:]
 
     init(usual: LoadTemplate) { self.usual = usual }
 
@@ -243,7 +244,7 @@ struct LoadTemplates {
     /// Returns the template of an object; `nil` if it is unknown since the start.
     func template(of known: ObjectCatalogue.Known) -> LoadTemplate? {
         if let template = known.template { return template }
-        return known.processor.flatMap { asked[$0] ?? ($0 == usual.processor ? usual : nil) }
+        return known.processor.flatMap { asked[$0] ?? (ByteName($0) == usual.processor ? usual : nil) }
     }
 }
 

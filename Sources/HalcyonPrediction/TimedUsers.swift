@@ -1,4 +1,5 @@
 import HalcyonPrefetch
+import HalcyonSupport
 
 /// The user for whom a ``LivePrefetcher`` fetches.
 struct PrefetchUser {
@@ -7,6 +8,9 @@ struct PrefetchUser {
 
     /// Whether the name is the user's and not the stand-in of a hash, under which nothing can be fetched.
     var isNamed: Bool { name.map { !HashedNames.isStandIn($0) } ?? true }
+
+    /// Whether it is the user of this name, by bytes.
+    func isNamed(_ other: String) -> Bool { name.map { ByteName($0) == other } ?? false }
 }
 
 /// The users of a cache whose visits are timed: those with the latest accesses, at most ``most``.

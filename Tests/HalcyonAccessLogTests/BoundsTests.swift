@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Testing
 
 @testable import HalcyonAccessLog
@@ -55,6 +56,64 @@ struct BoundsTests {
         for number in 0..<100 { log.record("k\(number)", cost: 1, outcome: .memory, at: Int64(number) * day) }
         try await log.flush()
         #expect(try fixture.accesses().map(\.key) == (70..<100).map { "k\($0)" })
+    }
+
+    /// An open log with one row of the future before so many rows of day 70.
+    private func fileWithARowOfTheFuture(rows: Int, in fixture: LogFixture) throws -> LogFile {
+        var file = try LogFile(path: fixture.path, AccessLog.Configuration())
+        try file.append(
+            (0...rows).map { number in
+                .access(
+                    RecordedAccess(
+                        time: (number == 0 ? 5_000 : 70) * 86_400_000_000, key: "k\(number)", cost: 1, categories: [],
+                        user: nil, outcome: .memory, session: 0, duration: nil))
+            })
+        return file
+    }
+
+    @Test("A row of the future costs a flush the same work whatever the number of rows")
+    func rowOfTheFutureCostsNoScan() throws {
+        let day: Int64 = 86_400_000_000
+        /// The instructions of SQLite's virtual machine that a flush runs a minute after another one.
+        func work(rows: Int) throws -> Int {
+            let fixture = try LogFixture()
+            var file = try fileWithARowOfTheFuture(rows: rows, in: fixture)
+            var retention = Retention(AccessLog.Bounds(rows: nil, bytes: nil, days: 30))
+            while try retention.step(&file, now: 100 * day) {}
+            let count = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+            count.initialize(to: 0)
+            defer { count.deallocate() }
+            try file.queue.inDatabase { db in
+                sqlite3_progress_handler(
+                    db.sqliteConnection, 1,
+                    { count in
+                        count?.assumingMemoryBound(to: Int.self).pointee += 1
+                        return 0
+                    }, count)
+            }
+            while try retention.step(&file, now: 100 * day + 60_000_000) {}
+            try file.queue.inDatabase { sqlite3_progress_handler($0.sqliteConnection, 0, nil, nil) }
+            file.close()
+            return count.pointee
+        }
+        let few = try work(rows: 10)
+        #expect(few > 0 && few < 200)
+        #expect(try work(rows: 5_000) == few)
+    }
+
+    @Test("Rows behind a row of the future are removed within an hour of becoming too old")
+    func rowOfTheFutureIsRemovedWithinAnHour() throws {
+        let (day, minute): (Int64, Int64) = (86_400_000_000, 60_000_000)
+        var file = try fileWithARowOfTheFuture(rows: 3, in: fixture)
+        var retention = Retention(AccessLog.Bounds(rows: nil, bytes: nil, days: 30))
+        func rows(at now: Int64) throws -> Int {
+            while try retention.step(&file, now: now) {}
+            return try file.countedRows()
+        }
+        #expect(try rows(at: 100 * day) == 4)
+        #expect(try rows(at: 100 * day + 30 * minute) == 4)
+        #expect(try rows(at: 100 * day + 60 * minute) == 0)
+        file.close()
     }
 
     @Test("A bound of more days than exist keeps everything")

@@ -70,6 +70,48 @@ struct DeletionTests {
         #expect(try fixture.faults() == [])
     }
 
+    @Test(
+        "While a reader has the log open, a deletion says that the names are still there; a later flush overwrites them"
+    )
+    func openReaderKeepsADeletionFromBeingReported() async throws {
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.flush()
+        var reader: AccessLogReader? = try AccessLogReader(path: fixture.path)
+        #expect(reader?.count == 600)
+        #expect(
+            await reason { () async throws(AccessLogError) in
+                try await log.deleteAccesses(ofUser: "ada-lovelace")
+            } == .notOverwritten)
+        #expect(try fixture.accesses().map(\.time) == (0..<600).filter { $0 % 3 != 0 }.map { Int64($0) })
+        #expect(try fixture.contains("ada-lovelace"))
+        try await log.flush()
+        #expect(try fixture.contains("ada-lovelace") && log.statistics.problem == nil)
+        reader = nil
+        try await log.flush()
+        #expect(try !fixture.contains("ada-lovelace") && fixture.contains("grace-hopper"))
+        #expect(try await log.deleteAccesses(ofUser: "grace-hopper") == 200)
+        #expect(try !fixture.contains("grace-hopper"))
+        #expect(try fixture.faults() == [])
+    }
+
+    @Test("A log that is closed while a reader is open says so, and the next one overwrites what was deleted")
+    func nextLogOverwritesWhatAReaderKept() async throws {
+        let log = fixture.log()
+        fill(log, from: 0)
+        try await log.flush()
+        var reader: AccessLogReader? = try AccessLogReader(path: fixture.path)
+        _ = try? await log.deleteAccesses(ofUser: "ada-lovelace")
+        #expect(await reason { () async throws(AccessLogError) in try await log.close() } == .notOverwritten)
+        #expect(try fixture.contains("ada-lovelace") && reader?.count == 600)
+        reader = nil
+        let next = fixture.log()
+        try await next.flush()
+        #expect(try !fixture.contains("ada-lovelace") && fixture.contains("grace-hopper"))
+        try await next.close()
+        #expect(try fixture.accesses().count == 400)
+    }
+
     @Test("Names are compared by their bytes")
     func namesAreComparedByTheirBytes() async throws {
         let log = fixture.log()

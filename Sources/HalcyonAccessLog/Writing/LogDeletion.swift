@@ -1,6 +1,7 @@
 import HalcyonAccessLogReading
 import Foundation
 import GRDB
+import HalcyonSupport
 
 /// What a deletion removes from a log.
 enum LogDeletion {
@@ -39,6 +40,8 @@ enum LogDeletion {
 
     /// Removes the accesses and their events, and every name that nothing refers to afterwards, in one transaction. O(rows).
     ///
+    /// Where a reader needs what was removed, it stays in the files until a later checkpoint (``LogFile/owesCheckpoint``).
+    ///
     /// - Returns: the number of accesses.
     func perform(on file: inout LogFile) throws -> Int {
         let count = try file.write { names, db in
@@ -50,7 +53,8 @@ enum LogDeletion {
         file.forget()
         // Nothing deleted may be left in a part of the file that is not in use, nor in the write-ahead log.
         while try FileSize(file).giveBack(Retention.stepPages, of: file) {}
-        try file.checkpoint()
+        try file.checkpoint(waits: true)
+        file.forgetStatements()
         return count
     }
 

@@ -13,6 +13,10 @@ struct LogFile {
     private var dataVersion: Int?
     /// The rows of `access`; `nil` until counted.
     private(set) var rows: Int?
+    /// Whether what was deleted may still be in the file or its write-ahead log, because a reader needed it, or because a process
+    /// was killed before it had emptied the write-ahead log.
+    private(set) var owesCheckpoint: Bool
+    private let patience: Duration
 
     /// Opens the file at `path`, made if there is none, and brings it up to the latest schema.
     ///
@@ -21,18 +25,53 @@ struct LogFile {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         if !FileManager.default.fileExists(atPath: folder.path) {
             do {
-                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(
+                    at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
                 throw AccessLogError(path, .unwritable, "has no folder, and none can be made there")
             }
         }
+        for place in [folder.path, path] where LogFile.isOfAnotherUser(place) {
+            throw AccessLogError(
+                path, .unwritable,
+                "may be another user's: \(place) is a link or has another owner, in a folder that all users can write; "
+                    + "a folder of one's own is needed")
+        }
+        LogFile.closeToOthers(path)
         try LogFile.checkHeader(path)
+        owesCheckpoint = LogFile.bytes(at: "\(path)-wal") > 0
+        patience = configuration.lockTimeout
         queue = try LogFile.retrying(for: configuration.lockTimeout) {
             try LogFile.open(path, configuration, schema: schema)
         }
         self.path = path
         identity = FileIdentity(path)
         names = NameRowCache(configuration.keys)
+    }
+
+    /// Returns whether another user may have put something there: all users can write to its folder, and it is a link or has another
+    /// owner.
+    private static func isOfAnotherUser(_ path: String) -> Bool {
+        var (parent, own) = (stat(), stat())
+        guard stat(URL(fileURLWithPath: path).deletingLastPathComponent().path, &parent) == 0,
+            parent.st_mode & S_IWOTH != 0, lstat(path, &own) == 0
+        else { return false }
+        return own.st_mode & S_IFMT == S_IFLNK || own.st_uid != geteuid()
+    }
+
+    /// Makes the file, which only its owner can read, and takes the others' permissions from files that are there. SQLite gives the
+    /// files that it makes beside it the same permissions. If this fails, the opening tells why.
+    private static func closeToOthers(_ path: String) {
+        // Only a new file is opened here: closing one that SQLite has open would release its locks.
+        let new = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if new >= 0 { Foundation.close(new) }
+        for name in [path, "\(path)-wal", "\(path)-shm", "\(path)-journal"] {
+            var status = stat()
+            guard stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else {
+                continue
+            }
+            chmod(name, status.st_mode & 0o700)
+        }
     }
 
     /// Throws if there is a file that is none of SQLite's: SQLite itself would write over a very short one.
@@ -111,18 +150,30 @@ struct LogFile {
 
     /// The bytes that the file and its write-ahead log take.
     var bytesOnDisk: Int {
-        [path, "\(path)-wal"].reduce(0) { sum, path in
-            var status = stat()
-            return stat(path, &status) == 0 ? sum + Int(status.st_size) : sum
+        LogFile.bytes(at: path) + LogFile.bytes(at: "\(path)-wal")
+    }
+
+    private static func bytes(at path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Writes the write-ahead log back and empties it, unless a reader needs it; ``owesCheckpoint`` then is `true`, and a later call
+    /// tries again.
+    ///
+    /// - Parameter waits: whether to wait for readers, as long as for a locked file.
+    mutating func checkpoint(waits: Bool) throws {
+        let milliseconds = Int(patience / .milliseconds(1))
+        owesCheckpoint = try queue.inDatabase { db in
+            if !waits { try db.execute(sql: "PRAGMA busy_timeout = 0") }
+            defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = \(milliseconds)") } }
+            // The first column is 1 if a reader or writer has kept it from completing.
+            return try Int.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") != 0
         }
     }
 
-    /// Writes the write-ahead log back and empties it, unless a reader needs it; it then is with a later one.
-    func checkpoint() throws {
-        try queue.inDatabase { db in
-            _ = try Row.fetchAll(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-    }
+    /// Lets go of what SQLite remembers of names: cached statements hold the values that were bound last.
+    func forgetStatements() { queue.releaseMemory() }
 
     /// Closes the connection; what cannot be closed is left to the system.
     func close() { try? queue.close() }

@@ -13,6 +13,8 @@ actor LogWriter {
     private var batches: [[LogEntry]] = []
     private var lostBefore = 0
     private var isClosed = false
+    /// Whether a deletion has returned before what it deleted was overwritten.
+    private var isDeletionPending = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
@@ -43,18 +45,34 @@ actor LogWriter {
                 if isClosed { return nil }
                 if let error = writeWaiting() { return error }
             }
+            try emptyWriteAheadLog()
             return nil
         } catch {
             return cope(with: error)
         }
     }
 
+    /// Writes the write-ahead log back if it may still have what was deleted. It is tried again if a reader needs it.
+    private func emptyWriteAheadLog() throws {
+        guard file?.owesCheckpoint == true else { return }
+        try withFile { try $0.checkpoint(waits: false) }
+        if file?.owesCheckpoint == false { isDeletionPending = false }
+    }
+
     /// Writes what waits and closes the file. What cannot be written is counted as lost.
     func close() -> AccessLogError? {
         if isClosed { return nil }
         buffer.isRecording = false
-        let error = writeWaiting()
+        var error = writeWaiting()
         drop(error?.reason ?? .closed)
+        if error == nil, isDeletionPending, file?.owesCheckpoint == true {
+            do {
+                try withFile { try $0.checkpoint(waits: true) }
+                if file?.owesCheckpoint == true { error = .notOverwritten(path) }
+            } catch let failure {
+                error = AccessLogError(path, failure)
+            }
+        }
         file?.close()
         file = nil
         isClosed = true
@@ -79,10 +97,13 @@ actor LogWriter {
         removeSetAside()
         if let error = writeWaiting() { throw error }
         do {
-            return try count + withFile { try deletion.perform(on: &$0) }
+            count += try withFile { try deletion.perform(on: &$0) }
         } catch {
             throw cope(with: error)
         }
+        isDeletionPending = file?.owesCheckpoint == true
+        if isDeletionPending { throw .notOverwritten(path) }
+        return count
     }
 }
 

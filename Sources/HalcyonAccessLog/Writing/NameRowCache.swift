@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HalcyonSupport
 
 /// The numbers that names have in the tables of the file, remembered so that most accesses look nothing up.
 ///
@@ -78,7 +79,7 @@ struct NameRowCache {
     /// The number of a set of categories; empty names and repetitions count for nothing.
     mutating func categorySet(_ names: [String], _ db: Database) throws -> Int64? {
         if names.isEmpty { return nil }
-        let list = ByteName.List(names: names)
+        let list = ByteName.List(names)
         if let known = sets[list] { return known }
         if sets.count >= NameRowCache.most { sets.removeAll(keepingCapacity: true) }
         var members: [Int64] = []

@@ -22,6 +22,12 @@ struct Retention {
     /// events before the first access of a log stay.
     private var mayHaveOldEvents = false
     private var sweep: NameSweep?
+    /// The last row that is too old while the oldest is of the future; `nil` if none was found.
+    private var outdatedThrough: Int64?
+    /// When to look for such a row again, in microseconds since 1970.
+    private var nextLook: Int64?
+    /// The time between two of these looks, which read every row.
+    static let lookInterval: Int64 = 3_600_000_000
 
     init(_ bounds: AccessLog.Bounds) {
         self.bounds = bounds
@@ -56,17 +62,7 @@ struct Retention {
             let (span, isBeyond) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000)
             let (earliest, isBefore) = now.subtractingReportingOverflow(span)
             if isBeyond || isBefore { return false }
-            let last = try file.queue.inDatabase { db -> Int64? in
-                let oldest = try Int64.fetchOne(db.cachedStatement(sql: "SELECT time FROM access ORDER BY id LIMIT 1"))
-                guard let oldest else { return nil }
-                if oldest < earliest { return .max }
-                if oldest <= now { return nil }
-                // The clock was ahead when the oldest rows were written. A later row that is too old shows that they are, too.
-                return try Int64.fetchOne(
-                    db.cachedStatement(sql: "SELECT id FROM access WHERE time < ? ORDER BY id DESC LIMIT 1"),
-                    arguments: [earliest])
-            }
-            guard let last else { return false }
+            guard let last = try lastOutdated(file, before: earliest, now: now) else { return false }
             removed += try file.write { _, db in
                 try db.cachedStatement(
                     sql: """
@@ -79,7 +75,7 @@ struct Retention {
             }
         }
         if removed == 0 {
-            rowsToFree = 0
+            (rowsToFree, outdatedThrough) = (0, nil)
             return false
         }
         file.removed(removed)
@@ -87,6 +83,30 @@ struct Retention {
         rowsToFree = max(0, rowsToFree - removed)
         removedSinceSweep += removed
         return true
+    }
+
+    /// Returns the last row to remove because it is too old, or before one that is; `.max` if the oldest row is too old.
+    ///
+    /// The times of rows grow but for changes of the clock, so the oldest row tells, in O(1). If it is of the future, the clock was ahead
+    /// when it was written. A later row that is too old shows that it is, too; finding one reads every row, and is done once an hour.
+    private mutating func lastOutdated(_ file: LogFile, before earliest: Int64, now: Int64) throws -> Int64? {
+        try file.queue.inDatabase { db in
+            let oldest = try Int64.fetchOne(db.cachedStatement(sql: "SELECT time FROM access ORDER BY id LIMIT 1"))
+            guard let oldest else { return nil }
+            if oldest < earliest { return .max }
+            if oldest <= now {
+                outdatedThrough = nil
+                return nil
+            }
+            if let outdatedThrough { return outdatedThrough }
+            // A clock that was set back must not put the next look off.
+            if let nextLook, now < nextLook, nextLook &- now <= Retention.lookInterval { return nil }
+            nextLook = now &+ Retention.lookInterval
+            outdatedThrough = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT id FROM access WHERE time < ? ORDER BY id DESC LIMIT 1"),
+                arguments: [earliest])
+            return outdatedThrough
+        }
     }
 
     /// Deletes some of the events that are older than every access.
@@ -135,7 +155,7 @@ struct Retention {
         let size = try FileSize(file)
         if size.bytes <= target {
             // Until the write-ahead log is written back it may be longer than it is to be, and the file not yet shorter.
-            if file.bytesOnDisk > most { try file.checkpoint() }
+            if file.bytesOnDisk > most { try file.checkpoint(waits: true) }
             return false
         }
         if size.usedBytes > target - target / 16 {

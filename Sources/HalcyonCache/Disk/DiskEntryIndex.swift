@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonSupport
 
 /// The entries of a disk storage: its entry index, and the changes that are not yet written to the files and the
 /// index database. It does no I/O and has no lock; ``FileStore`` provides both.
@@ -25,11 +26,11 @@ struct DiskEntryIndex: ~Copyable {
     /// The loads before the end of the listing. The policy receives them afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
     /// The files whose times on the disk are out of date.
-    private var untouched: Set<String> = []
+    private var untouched: Set<ByteName> = []
     /// The files whose rows in the index database are out of date.
-    var unindexed: Set<String> = []
+    var unindexed: Set<ByteName> = []
     /// The files whose removal failed.
-    var undeleted: Set<String> = []
+    var undeleted: Set<ByteName> = []
     var isFlushScheduled = false
 
     init(config: DiskStorageConfig, entries: consuming EntryIndex) {
@@ -55,7 +56,7 @@ struct DiskEntryIndex: ~Copyable {
             undeleted.remove(name)
             // The file of this name was replaced. It must not be removed, whatever the reason for the old value's
             // removal.
-            removals.removeAll { $0.key == name }
+            removals.removeAll { ByteName($0.key) == name }
         }
         return (entry != nil, removals)
     }
@@ -160,19 +161,19 @@ struct DiskEntryIndex: ~Copyable {
     ///
     /// - Parameter everything: whether the rows of all entries are returned, or only those that are out of date.
     mutating func takeDue(everything: Bool) -> (
-        rows: (kept: [IndexDatabase.Row], removed: [String]), touched: Set<String>, undeleted: [String]
+        rows: (kept: [IndexDatabase.Row], removed: [String]), touched: Set<ByteName>, undeleted: [String]
     ) {
         defer { (unindexed, untouched, undeleted) = ([], [], []) }
         var (rows, removed): ([IndexDatabase.Row], [String]) = ([], [])
         for name in unindexed {
-            if let entry = entries.resident(name) {
+            if let entry = entries.resident(name.text) {
                 if !everything { rows.append(row(entry)) }
             } else {
-                removed.append(name)
+                removed.append(name.text)
             }
         }
         if everything { rows = entries.residents { _, _ in true }.map { row($0) } }
-        return ((rows, removed), untouched, undeleted.filter { entries.resident($0) == nil })
+        return ((rows, removed), untouched, undeleted.map(\.text).filter { entries.resident($0) == nil })
     }
 
     /// Returns the row of an entry.

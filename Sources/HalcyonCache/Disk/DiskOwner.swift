@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// See `ImageCacheTests.unavailableDiskIsRetried()` and `CacheFaultTests.lookUpOpensUnavailableDisk()`.
 package final class DiskOwner: Sendable {
-    package typealias Schedule = DiskSchedule<String>
+    package typealias Schedule = DiskSchedule<ByteName>
     typealias Storage = DiskStorage<Data>
 
     private struct Job {
@@ -104,7 +104,7 @@ package final class DiskOwner: Sendable {
     var isClosing: Bool { state.withLock { $0.schedule.isClosing } }
 
     /// Whether no change of a key is pending, nor one of many keys that may concern it.
-    func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(key) } }
+    func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key)) } }
 
     /// The number of operations that have not ended.
     var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
@@ -177,7 +177,7 @@ package final class DiskOwner: Sendable {
         _ operation: Schedule.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Schedule.Ticket? {
-        if case .read(let key) = operation, beginFreeRead(key) {
+        if case .read(let key) = operation, beginFreeRead(key.text) {
             queue.async { [self] in freeRead(work, done) }
             return nil
         }
@@ -455,7 +455,7 @@ package final class DiskOwner: Sendable {
     /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
     private func beginFreeRead(_ key: String) -> Bool {
         state.withLock { state in
-            guard state.schedule.isFree(key) else { return false }
+            guard state.schedule.isFree(ByteName(key)) else { return false }
             state.freeReads += 1
             return true
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonEviction
+import HalcyonSupport
 
 /// The entries on disk, computed from a folder's files and an index database that may be out of date or lost.
 ///
@@ -85,7 +86,7 @@ extension FileStore {
         let found: DiskRecovery.Result?
         do {
             try beforeListing()
-            found = DiskRecovery.merge(files: try list(known: Set(rows.map(\.name))), rows: rows)
+            found = DiskRecovery.merge(files: try list(known: Set(rows.map { ByteName($0.name) })), rows: rows)
         } catch {
             found = nil
         }

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The order of the operations on a disk: which may run, which are void, and in which order their completions are
 /// called.
 ///
@@ -100,7 +102,8 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
 
         /// Whether this is a store of a file with this extension.
         fileprivate func isStore(forcedExtension: String?) -> Bool {
-            if case .store(_, let labels) = self { labels.forcedExtension == forcedExtension } else { false }
+            guard case .store(_, let labels) = self else { return false }
+            return labels.forcedExtension.map(ByteName.init) == forcedExtension.map(ByteName.init)
         }
     }
 
@@ -368,4 +371,23 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
         delivering.updateValue(key, forKey: first.ticket)
         actions.append(.complete(first.ticket, ending))
     }
+}
+
+// The keys of a cache are names.
+extension DiskSchedule<ByteName>.Operation {
+    /// As the case of the same name.
+    package static func store(_ key: String, _ labels: DiskSchedule<ByteName>.Labels) -> Self {
+        .store(ByteName(key), labels)
+    }
+
+    /// As the case of the same name.
+    package static func remove(_ key: String, forcedExtension: String? = nil) -> Self {
+        .remove(ByteName(key), forcedExtension: forcedExtension)
+    }
+
+    /// As the case of the same name.
+    package static func change(_ key: String) -> Self { .change(ByteName(key)) }
+
+    /// As the case of the same name.
+    package static func read(_ key: String) -> Self { .read(ByteName(key)) }
 }

@@ -175,7 +175,7 @@ package final class FileStore: Sendable {
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print)
             }
             // The file of this name contains the new value, whatever the reason for the old value's removal.
-            removeFiles(removals.filter { !isKept || $0.key != name })
+            removeFiles(removals.filter { !isKept || ByteName($0.key) != ByteName(name) })
             if !isKept { removeFile(name) }
             return (nil, isKept, removals)
         }
@@ -292,7 +292,7 @@ package final class FileStore: Sendable {
     /// Returns the files of the cache: those that its naming can give, and those in `known`. O(files).
     ///
     /// - Throws: ``SystemError`` if the folder cannot be listed.
-    func list(_ naming: FileNaming? = nil, known: Set<String> = []) throws -> [(
+    func list(_ naming: FileNaming? = nil, known: Set<ByteName> = []) throws -> [(
         name: String, status: CacheFolder.Status
     )] {
         let naming = naming ?? state.withLock { $0.config.naming }
@@ -367,7 +367,7 @@ package final class FileStore: Sendable {
                 try folder.onStep(.indexed)
             } catch {
                 database = nil
-                state.withLock { $0.unindexed.formUnion(rows.map(\.name) + removed) }
+                state.withLock { $0.unindexed.formUnion((rows.map(\.name) + removed).map(ByteName.init)) }
             }
         }
     }

@@ -1,4 +1,5 @@
 import HalcyonAccessLog
+import HalcyonSupport
 import Synchronization
 
 /// An event of an ``ImageCache``.
@@ -39,7 +40,7 @@ package final class CacheEventHub: Sendable {
 
     private struct State {
         var lookUps = TierCounts()
-        var byCategory: [String: TierCounts] = [:]
+        var byCategory: [ByteName: TierCounts] = [:]
         var failures = 0
         var listeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
         var notableListeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
@@ -137,7 +138,7 @@ package final class CacheEventHub: Sendable {
     func lookedUp(_ key: String, _ type: CacheType, _ categories: [String]) {
         state.withLock { state in
             state.lookUps.add(type)
-            for (place, category) in categories.enumerated() where !categories[..<place].contains(category) {
+            for (place, category) in categories.enumerated() where !categories[..<place].containsBytes(of: category) {
                 if state.byCategory[category] == nil && state.byCategory.count >= Self.mostCategories { continue }
                 state.byCategory[category, default: TierCounts()].add(type)
             }
@@ -171,7 +172,8 @@ package final class CacheEventHub: Sendable {
         state.withLock { state in
             var statistics = CacheStatistics()
             statistics.lookUps = state.lookUps
-            statistics.lookUpsByCategory = state.byCategory
+            statistics.lookUpsByCategory = Dictionary(
+                state.byCategory.map { ($0.key.text, $0.value) }, uniquingKeysWith: +)
             statistics.diskFailures = state.failures
             return statistics
         }

@@ -16,6 +16,10 @@ public struct TierCounts: Sendable, Equatable {
         self.none = none
     }
 
+    static func + (left: TierCounts, right: TierCounts) -> TierCounts {
+        TierCounts(memory: left.memory + right.memory, disk: left.disk + right.disk, none: left.none + right.none)
+    }
+
     package mutating func add(_ type: CacheType) {
         switch type {
         case .memory: memory += 1
@@ -29,7 +33,8 @@ public struct TierCounts: Sendable, Equatable {
 public struct CacheStatistics: Sendable, Equatable {
     /// The look-ups.
     public var lookUps = TierCounts()
-    /// The look-ups by the categories that the caller named.
+    /// The look-ups by the categories that the caller named. Names that Swift's strings hold to be equal, such as the two encodings of
+    /// `é`, are categories of their own everywhere else, and counted together in tables by `String`.
     public var lookUpsByCategory: [String: TierCounts] = [:]
     /// The number of stores on disk that failed.
     public var diskFailures = 0

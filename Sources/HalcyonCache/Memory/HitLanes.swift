@@ -1,6 +1,7 @@
 import CProcessor
 import Foundation
 import HalcyonEviction
+import HalcyonSupport
 import Synchronization
 
 /// A reader-writer lock whose readers on different processors do not slow each other down.
@@ -211,7 +212,7 @@ struct HitBuffer: ~Copyable {
     private var taken = 0
     private var end = 0
     private var misses = 0
-    private var user: (name: String, number: UInt32)?
+    private var user: (name: ByteName, number: UInt32)?
 
     deinit { hits?.deallocate() }
 
@@ -244,7 +245,7 @@ struct HitBuffer: ~Copyable {
     mutating func number(of name: String, _ users: UserNumbers) -> UInt32 {
         if let user, user.name == name { return user.number }
         let number = users.number(of: name)
-        user = (name, number)
+        user = (ByteName(name), number)
         return number
     }
 

@@ -244,7 +244,7 @@ package struct PendingReads {
     }
 
     private var last: UInt64 = 0
-    private var valid: [String: Set<UInt64>] = [:]
+    private var valid: [ByteName: Set<UInt64>] = [:]
 
     /// Whether a key has a pending read with a valid ticket.
     func isPending(_ key: String) -> Bool { valid[key] != nil }

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 import Synchronization
 
 /// The properties of a request beside its key: policies learn from them, and rules refer to them.
@@ -207,7 +208,7 @@ package final class UserNumbers: Sendable {
     package static let most = 1 << 16
 
     private struct State {
-        var numbers: [String: UInt32] = [:]
+        var numbers: [ByteName: UInt32] = [:]
         var next: UInt32 = 0
     }
 

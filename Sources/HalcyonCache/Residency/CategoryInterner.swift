@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonSupport
 
 /// Assigns numbers to categories and to sets of categories, in the order of their first use. Set 0 is the empty set.
 ///
@@ -12,10 +13,10 @@ package struct CategoryInterner {
     /// The maximum number of remembered lists.
     package static let mostLists = 1 << 12
 
-    private var numbers: [String: UInt32] = [:]
+    private var numbers: [ByteName: UInt32] = [:]
     package private(set) var names: [String] = []
     private var sets: [[UInt32]: CategorySetID] = [[]: 0]
-    private(set) var lists: [[String]: CategorySetID] = [:]
+    private(set) var lists: [ByteName.List: CategorySetID] = [:]
     package private(set) var members: [[UInt32]] = [[]]
 
     package init() {}
@@ -35,7 +36,8 @@ package struct CategoryInterner {
     /// Returns the number of the set of these categories, and whether it is new.
     package mutating func set(of list: [String]) -> (number: CategorySetID, isNew: Bool) {
         if list.isEmpty { return (0, false) }
-        if let known = lists[list] { return (known, false) }
+        let names = ByteName.List(list)
+        if let known = lists[names] { return (known, false) }
         var distinct: [UInt32] = []
         for name in list {
             let number = intern(name)
@@ -44,7 +46,7 @@ package struct CategoryInterner {
         let number = sets[distinct] ?? CategorySetID(members.count)
         let isNew = number == members.count
         if lists.count >= Self.mostLists { lists.removeAll(keepingCapacity: true) }
-        lists[list] = number
+        lists[names] = number
         if isNew {
             sets[distinct] = number
             members.append(distinct)
@@ -57,12 +59,14 @@ package struct CategoryInterner {
     func isSet(_ set: CategorySetID, of list: [String]) -> Bool {
         let members = members[Int(set)]
         guard members.count == list.count else { return false }
-        for place in list.indices where names[Int(members[place])] != list[place] { return false }
+        for place in list.indices where ByteName(names[Int(members[place])]) != ByteName(list[place]) {
+            return false
+        }
         return true
     }
 
     /// Returns the number of the set of these categories if this list is remembered; `nil` otherwise.
-    package func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[list] }
+    package func knownSet(of list: [String]) -> CategorySetID? { list.isEmpty ? 0 : lists[ByteName.List(list)] }
 
     /// Returns the names of a set's categories in their order.
     package func names(ofSet set: CategorySetID) -> [String] { members[Int(set)].map { names[Int($0)] } }

@@ -1,5 +1,6 @@
 import CProcessor
 import HalcyonEviction
+import HalcyonSupport
 
 /// The index of the entries of a live storage: their keys, numbers, categories and expirations, and the caches whose
 /// policies decide which entries are resident.
@@ -62,12 +63,12 @@ struct EntryIndex: ~Copyable {
     /// The expiration of entries that neither their category nor their store gives another.
     private let usualExpiration: StorageExpiration
     private(set) var limits: Limits
-    private(set) var rules: [String: CategoryRule] = [:]
+    private(set) var rules: [ByteName: CategoryRule] = [:]
     private(set) var keys = KeyTable()
     var categories = CategoryInterner()
     private(set) var partitions: [Partition] = []
     /// The numbers of the categories' partitions.
-    private var partitionNumbers: [String: Int] = [:]
+    private var partitionNumbers: [ByteName: Int] = [:]
     var counters = StorageCounters()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
@@ -80,7 +81,7 @@ struct EntryIndex: ~Copyable {
     /// The keys of the entries that are evicted before the policies are asked, the last first; see ``evictNext(_:)``.
     private var nextVictims: [String] = []
     /// The last user, cached to avoid a look-up.
-    private var lastUser: (name: String, number: UInt32)?
+    private var lastUser: (name: ByteName, number: UInt32)?
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], usualExpiration: StorageExpiration,
@@ -259,14 +260,15 @@ struct EntryIndex: ~Copyable {
 
     /// Changes the rules. Entries whose partition changes are moved as if they were stored again. O(numbers).
     mutating func apply(_ rules: [String: CategoryRule], time: Int64) {
+        let rules = [ByteName: CategoryRule](rules)
         if rules == self.rules { return }
         self.rules = rules
-        for (category, rule) in rules.sorted(by: { $0.key < $1.key }) where rule.needsPartition {
+        for (category, rule) in rules.sorted(by: { $0.key.text < $1.key.text }) where rule.needsPartition {
             if let known = partitionNumbers[category] {
                 partitions[known].rule = rule
             } else if partitions.count < Self.mostPartitions {
                 partitionNumbers[category] = partitions.count
-                partitions.append(makePartition(category, rule))
+                partitions.append(makePartition(category.text, rule))
             }
         }
         for number in partitions.indices where number > 0 {
@@ -399,7 +401,7 @@ struct EntryIndex: ~Copyable {
     @inline(never)
     private mutating func look(up user: String) -> UInt32 {
         let number = users.number(of: user)
-        lastUser = (user, number)
+        lastUser = (ByteName(user), number)
         return number
     }
 

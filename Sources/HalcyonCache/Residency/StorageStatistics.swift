@@ -12,6 +12,11 @@ public struct HitCounts: Sendable, Equatable {
         self.hits = hits
         self.misses = misses
     }
+
+    fileprivate mutating func add(_ other: HitCounts) {
+        hits += other.hits
+        misses += other.misses
+    }
 }
 
 /// The counts of a storage since it was created.
@@ -49,6 +54,11 @@ public struct CategoryUse: Sendable, Equatable {
     public init(count: Int = 0, cost: Int = 0) {
         self.count = count
         self.cost = cost
+    }
+
+    fileprivate mutating func add(_ other: CategoryUse) {
+        count += other.count
+        cost += other.cost
     }
 }
 
@@ -144,9 +154,11 @@ struct StorageCounters: ~Copyable {
         result.cost = cost
         result.count = count
         for (name, lookUps) in zip(interner.names, lookUps) where lookUps != HitCounts() {
-            result.lookUpsByCategory[name] = lookUps
+            result.lookUpsByCategory[name, default: HitCounts()].add(lookUps)
         }
-        for (name, use) in zip(interner.names, uses) where use.count > 0 { result.useByCategory[name] = use }
+        for (name, use) in zip(interner.names, uses) where use.count > 0 {
+            result.useByCategory[name, default: CategoryUse()].add(use)
+        }
         return result
     }
 }

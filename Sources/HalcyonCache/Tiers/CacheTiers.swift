@@ -448,7 +448,9 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         await withCheckedContinuation { continuation in
             // The disk is first. Reads that are requested later wait for the removal, which waits for no store but those
             // of this category that run. The values of earlier reads are kept out of memory.
-            let filter = DiskOwner.Schedule.Filter { _, labels in labels.categories.contains(category) }
+            let filter = DiskOwner.Schedule.Filter { _, labels in
+                labels.categories.containsBytes(of: category)
+            }
             disk.perform(.removeAll(filter)) { storage in
                 storage.remove(category: category)
             } done: { _ in
@@ -468,7 +470,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         let origin = EntryOrigin(key: key).source
         await withCheckedContinuation { continuation in
             // The disk is first, as in `remove(category:)`.
-            let filter = DiskOwner.Schedule.Filter(mayMatch: { EntryOrigin.isKey($0, ofSource: key) }) {
+            let filter = DiskOwner.Schedule.Filter(mayMatch: { EntryOrigin.isKey($0.text, ofSource: key) }) {
                 computed, labels in
                 computed == key || labels.origin?.source == origin
             }
@@ -489,7 +491,8 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     package func removePrivate(ofUser user: String) async {
         let owner = EntryOrigin.owner(of: user)
         await withCheckedContinuation { continuation in
-            let filter = DiskOwner.Schedule.Filter(mayMatch: { EntryOrigin.isKey($0, ofOwner: user) }) { _, labels in
+            let filter = DiskOwner.Schedule.Filter(mayMatch: { EntryOrigin.isKey($0.text, ofOwner: user) }) {
+                _, labels in
                 labels.origin?.owner == owner
             }
             disk.perform(.removeAll(filter)) { storage in

@@ -1,3 +1,4 @@
+import HalcyonSupport
 import Synchronization
 
 /// The numbers of prefetches and of their uses.
@@ -31,8 +32,8 @@ package final class PrefetchMarks: Sendable {
     }
 
     private struct State {
-        var marks: [String: Mark] = [:]
-        var keys: [String: String] = [:]
+        var marks: [ByteName: Mark] = [:]
+        var keys: [ByteName: String] = [:]
         var counts = PrefetchCounts()
 
         mutating func take(_ key: String) -> Mark? {
@@ -79,7 +80,7 @@ package final class PrefetchMarks: Sendable {
                 state.marks[key] = Mark(
                     isInMemory: known.isInMemory || inMemory, fileName: fileName ?? known.fileName)
             } else {
-                if state.marks.count >= Self.bound, let other = state.marks.first { _ = state.take(other.key) }
+                if state.marks.count >= Self.bound, let other = state.marks.first { _ = state.take(other.key.text) }
                 state.marks[key] = Mark(isInMemory: inMemory, fileName: fileName)
                 state.counts.prefetched += 1
             }

@@ -308,11 +308,12 @@ extension DownloadResult {
 
 /// The user to whom a private response belongs, of all whose loads share its transfer.
 package final class ResponseOwner: Sendable {
-    private let user = Mutex<String??>(nil)
+    private let user = Mutex<ByteName??>(nil)
 
     /// Returns whether the response belongs to a user: to that of the first load that asks.
     package func belongs(to user: String?) -> Bool {
-        self.user.withLock { owner in
+        let user = user.map(ByteName.init)
+        return self.user.withLock { owner in
             if let owner { return owner == user }
             owner = .some(user)
             return true

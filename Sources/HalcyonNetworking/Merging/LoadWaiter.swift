@@ -1,3 +1,4 @@
+import HalcyonSupport
 import Synchronization
 
 /// A waiter of a ``LoadMerger`` that waits in a task.
@@ -57,11 +58,11 @@ package final class LoadWaiter<Key: Hashable & Sendable, Body: Sendable>: Sendab
 
 /// The key of a processor among those of one load: its identifier and its type of value.
 package struct ProcessorKey: Hashable, Sendable {
-    package let identifier: String
+    package let identifier: ByteName
     package let value: ObjectIdentifier
 
     package init<Value>(_ identifier: String, _ value: Value.Type) {
-        self.identifier = identifier
+        self.identifier = ByteName(identifier)
         self.value = ObjectIdentifier(value)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// The key of a request: requests with equal keys share one transfer. It contains all that a server can see of a request, what may be
 /// accepted from the server, and the rules of redirects. Priorities and timeouts may differ; so may header fields that only trace a
@@ -26,7 +27,7 @@ package final class MergeKey: Hashable, Sendable {
     private let httpVersion: HTTPVersionChoice
     private let acceptsCompression: Bool
     private let allowedSchemes: Set<String>
-    private let partition: String?
+    private let partition: ByteName?
     private let peerFilter: PeerFilter
     private let sensitiveHeaders: Set<String>
     private let crossOriginHeaders: Set<String>
@@ -48,7 +49,7 @@ package final class MergeKey: Hashable, Sendable {
         httpVersion = request.httpVersion
         acceptsCompression = request.acceptsCompression
         allowedSchemes = request.allowedSchemes
-        partition = request.mergePartition
+        partition = request.mergePartition.map(ByteName.init)
         peerFilter = request.peerFilter
         sensitiveHeaders = request.sensitiveHeaders
         crossOriginHeaders = request.crossOriginHeaders
@@ -62,7 +63,7 @@ package final class MergeKey: Hashable, Sendable {
 
     package static func == (one: MergeKey, other: MergeKey) -> Bool {
         one === other
-            || one.url == other.url && one.method == other.method && one.headers == other.headers
+            || ByteName(one.url) == other.url && ByteName(one.method) == other.method && one.headers == other.headers
                 && one.body == other.body
                 && one.credential == other.credential && one.limits == other.limits && one.tls == other.tls
                 && one.proxy == other.proxy && one.httpVersion == other.httpVersion
@@ -75,7 +76,7 @@ package final class MergeKey: Hashable, Sendable {
 
     /// Hashes what usually differs.
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(url)
+        ByteName(url).hash(into: &hasher)
         if !headers.isEmpty { hasher.combine(headers) }
     }
 

@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The header fields of a request or a response, in their order. Names are compared without regard to case.
 public struct HeaderFields: Sendable, Hashable {
     /// One field.
@@ -11,6 +13,16 @@ public struct HeaderFields: Sendable, Hashable {
         public init(name: String, value: String) {
             self.name = name
             self.value = value
+        }
+
+        /// Compares by bytes, as a server does: strings with another Unicode normalisation differ.
+        public static func == (one: Field, other: Field) -> Bool {
+            ByteName(one.name) == other.name && ByteName(one.value) == other.value
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(ByteName(name))
+            hasher.combine(ByteName(value))
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// Decides which addresses a transport may connect to, for servers that load URLs which others chose.
 ///
@@ -38,9 +39,11 @@ public struct PeerFilter: Sendable, Hashable {
     /// Returns whether a transport may connect to an address.
     public func accepts(_ address: PeerAddress) -> Bool { accepts(address) }
 
-    public static func == (one: PeerFilter, other: PeerFilter) -> Bool { one.identifier == other.identifier }
+    public static func == (one: PeerFilter, other: PeerFilter) -> Bool {
+        ByteName(one.identifier) == other.identifier
+    }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(identifier) }
+    public func hash(into hasher: inout Hasher) { ByteName(identifier).hash(into: &hasher) }
 }
 
 /// The IP address and port of a peer.

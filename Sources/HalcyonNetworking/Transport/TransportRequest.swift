@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonSupport
 
 /// One exchange with a server: what is sent, and the limits of the response.
 ///
@@ -108,6 +109,16 @@ public struct Credential: Sendable, Hashable {
         self.user = user
         self.password = password
         self.scheme = scheme
+    }
+
+    /// Compares names and passwords by bytes, as a server does.
+    public static func == (one: Credential, other: Credential) -> Bool {
+        ByteName(one.user) == other.user && ByteName(one.password) == other.password && one.scheme == other.scheme
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ByteName(user))
+        hasher.combine(scheme)
     }
 }
 

@@ -3,6 +3,7 @@ import HalcyonAccessLog
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
+import HalcyonSupport
 
 /// The load of an image from one source.
 package struct ImageLoad: Sendable {
@@ -51,8 +52,8 @@ package struct ImageLoad: Sendable {
     /// The place of the image on disk.
     var diskPlace: MadeImage.Place {
         MadeImage.Place(
-            cache: ObjectIdentifier(options.cache), key: computedKey, tier: .disk,
-            forcedExtension: options.forcedExtension)
+            cache: ObjectIdentifier(options.cache), key: ByteName(computedKey), tier: .disk,
+            forcedExtension: options.forcedExtension.map(ByteName.init))
     }
 
     /// Whether the image is made of the original, and not the original itself.
@@ -135,12 +136,12 @@ package struct ImageLoad: Sendable {
 /// An entry of one of several caches.
 struct EntryKey: Hashable, Sendable {
     let cache: ObjectIdentifier
-    let computed: String
-    let forcedExtension: String?
+    let computed: ByteName
+    let forcedExtension: ByteName?
 
     init(_ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?) {
         self.cache = ObjectIdentifier(cache)
-        self.computed = computed
-        self.forcedExtension = forcedExtension
+        self.computed = ByteName(computed)
+        self.forcedExtension = forcedExtension.map(ByteName.init)
     }
 }

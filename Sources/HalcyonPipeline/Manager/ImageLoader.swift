@@ -2,13 +2,14 @@ import Foundation
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
+import HalcyonSupport
 import Synchronization
 
 /// Identifies the making of a variant.
 struct VariantKey: Hashable, Sendable {
     let entry: EntryKey
     let originals: ObjectIdentifier
-    let maker: String
+    let maker: ByteName
     let heedsServer: Bool
     let onlyFromCache: Bool
 }
@@ -206,7 +207,8 @@ final class ImageLoader: Sendable {
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
         let key = VariantKey(
-            entry: load.entry, originals: ObjectIdentifier(load.options.originalCache), maker: maker(load).identifier,
+            entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
+            maker: ByteName(maker(load).identifier),
             heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
         let (variant, isFirst) = try await variants.value(
             of: key, load.options.priority, load.options.processingQueue, load.task
@@ -441,7 +443,8 @@ final class ImageLoader: Sendable {
         }
         try await keepOriginal(made, original, freshness, load)
         let disk = load.diskPlace
-        let memory = MadeImage.Place(cache: ObjectIdentifier(cache), key: load.computedKey, tier: .memory)
+        let memory = MadeImage.Place(
+            cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
         let record = heeds ? freshness : nil
         let computed = load.computedKey
         let isOnDisk = try await made.inTurn {
@@ -491,7 +494,7 @@ final class ImageLoader: Sendable {
             !options.cacheMemoryOnly, load.isVariant
         else { return }
         let (originals, key) = (options.originalCache, load.key)
-        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: key, tier: .original)
+        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
         let record = options.freshness?.honoursServer == true ? freshness : nil
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
@@ -521,7 +524,7 @@ final class ImageLoader: Sendable {
         await made.settle(place)
         guard let bytes = made.bytes(at: place) else { return }
         _ = await cache.tiers.onDisk(.change(computed)) { [notes = cache.tiers.notes] storage in
-            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension)
+            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension?.text)
             // Another store may have taken its place.
             guard (try? Data(contentsOf: url)) == bytes else { return }
             notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)

@@ -2,6 +2,7 @@ import Foundation
 import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
+import HalcyonSupport
 import Synchronization
 
 /// Makes images of loaded bytes.
@@ -27,10 +28,10 @@ package final class MadeImage: Sendable {
         package enum Tier { case memory, disk, original }
 
         package let cache: ObjectIdentifier
-        package let key: String
+        package let key: ByteName
         package let tier: Tier
         /// The extension of the file, if the load states one.
-        package var forcedExtension: String?
+        package var forcedExtension: ByteName?
     }
 
     private struct Keeping {
@@ -149,11 +150,11 @@ package final class MadeImage: Sendable {
 /// Identifies a provider for merging.
 struct ProviderKey: Hashable, Sendable {
     private let kind: ObjectIdentifier
-    private let cacheKey: String
+    private let cacheKey: ByteName
 
     init(_ provider: any ImageDataProvider) {
         kind = ObjectIdentifier(type(of: provider))
-        cacheKey = provider.cacheKey
+        cacheKey = ByteName(provider.cacheKey)
     }
 }
 

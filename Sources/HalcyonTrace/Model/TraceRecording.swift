@@ -1,4 +1,5 @@
 import HalcyonAccessLogReading
+import HalcyonSupport
 
 /// What an access log has beside the accesses of a trace: the durations of fetches, and the events of prefetching.
 ///
@@ -36,8 +37,8 @@ public struct TraceRecording: Sendable {
     ///
     /// - Parameter trace: the first accesses of the log, in its order.
     init(ofLog path: String, for trace: Trace) throws(AccessLogError) {
-        var objects: [String: UInt32] = [:]
-        var users: [String: UInt32] = [:]
+        var objects: [ByteName: UInt32] = [:]
+        var users: [ByteName: UInt32] = [:]
         let reader = try AccessLogReader(path: path, limit: trace.count)
         var durations: [UInt32: [Int64]] = [:]
         /// Whether each access was fetched for.
@@ -47,7 +48,7 @@ public struct TraceRecording: Sendable {
             if batch.isEmpty { break }
             for access in batch {
                 let (object, user) = (trace.entries[isFetched.count], trace.user(ofRequest: isFetched.count))
-                guard objects.updateValue(object, forKey: access.key) ?? object == object else {
+                guard objects.updateValue(object, forKey: ByteName(access.key)) ?? object == object else {
                     throw AccessLogError(path, .locked, "was changed while it was read; read it again")
                 }
                 if let name = access.user { users[name] = user }

@@ -1,6 +1,7 @@
 import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
+import HalcyonSupport
 
 /// Loads images for one view.
 ///
@@ -228,16 +229,16 @@ public final class ImageBinding {
 
 /// What makes two requests want the same load: a request with an equal key continues the load that is running.
 struct LoadKey: Hashable, Sendable {
-    private let cacheKey: String
-    private let user: String?
-    private let processor: String
+    private let cacheKey: ByteName
+    private let user: ByteName?
+    private let processor: ByteName
     private let cache: ObjectIdentifier?
     private let downloader: ObjectIdentifier?
     private let flags: UInt8
 
     init(_ resource: Resource, _ options: ImageOptions?, _ defaultProcessor: (any ImageProcessor)?) {
-        (cacheKey, user) = (resource.cacheKey, resource.user)
-        processor = (options?.processor ?? defaultProcessor)?.identifier ?? ""
+        (cacheKey, user) = (ByteName(resource.cacheKey), resource.user.map(ByteName.init))
+        processor = ByteName((options?.processor ?? defaultProcessor)?.identifier ?? "")
         cache = options?.cache.map(ObjectIdentifier.init)
         downloader = options?.downloader.map(ObjectIdentifier.init)
         guard let options else {
