@@ -5,6 +5,7 @@
 # bench-log: what the access log costs who records, and how many accesses a second it takes.
 # bench-images: pictures decoded and processed beside TurboJPEG and Pillow.   bench-network: loads beside URLSession.
 # standins: the parts for Apple's platforms, type-checked against declarations.   screen: a gallery in a window of GTK 4, read back.
+# bench-manager: loads, hits and animations of a manager.
 # bench-views: views with a binding beside views without one.
 # kernels: the bits of the matrix routines, on this processor and emulated arm64.   bench-kernels: their speed beside OpenBLAS.
 # Each bench… has a short form, SHORT=1, which shows that it works; its figures mean nothing.
@@ -33,7 +34,7 @@ LAB_VENV := .build/lab
 LIGHTGBM := $(CURDIR)/.build/lightgbm/lightgbm/lib/lib_lightgbm.so
 PEERS_READY := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),$(LAB_VENV)/peers)
 
-.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check accept acceptance acceptance-short bench bench-cache bench-log bench-images bench-network bench-views notebooks model-exchange lab-environment test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
+.PHONY: demo test avif standins screen fuzz nightly kernels bench-kernels soak sanitize check accept acceptance acceptance-short bench bench-cache bench-log bench-images bench-manager bench-network bench-views notebooks model-exchange lab-environment test-lab evidence check-evidence peers check-peers rivals confirmatory report lint snippets products beside docs release dependencies example clean
 
 demo: release
 	@echo
@@ -96,7 +97,7 @@ nightly:
 	$(MAKE) sanitize SECONDS=600
 	$(MAKE) fuzz SECONDS=600
 	$(MAKE) acceptance
-	for name in bench bench-cache bench-log bench-images bench-network bench-views bench-kernels; do $(MAKE) $$name || exit 1; done
+	for name in bench bench-cache bench-log bench-images bench-manager bench-network bench-views bench-kernels; do $(MAKE) $$name || exit 1; done
 	@test -z "$$HALCYON_TRACES" || $(MAKE) evidence
 	$(if $(PEERS_READY),$(MAKE) peers)
 	@date
@@ -185,6 +186,9 @@ bench-log: dependencies
 bench-images: dependencies $(IMAGES_VENV)/ready
 	.ci/beside Experiments/Benchmarks build -c release --product ImageBenchmark
 	$(IMAGES_VENV)/bin/python Experiments/Benchmarks/images.py
+
+bench-manager: dependencies
+	.ci/beside Experiments/Benchmarks run -c release ManagerBenchmark
 
 bench-network:
 	@.ci/install-dependencies tests

@@ -89,10 +89,10 @@ let cache: [Target] = [
     module("HalcyonCurl", ["HalcyonNetworking", "HalcyonSupport", "CCurl"], loading),
     module("HalcyonURLSession", ["HalcyonNetworking", "HalcyonSupport"], loading),
     system("CZlib", "zlib", apt: "zlib1g-dev", brew: "zlib"),
-    system("CTurboJPEG", "libturbojpeg", apt: "libturbojpeg0-dev", brew: "jpeg-turbo"),
+    system("CJPEG", "libjpeg", apt: "libjpeg-dev", brew: "jpeg-turbo"),
     system("CPNG", "libpng", apt: "libpng-dev", brew: "libpng"),
     system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
-    .target(name: "CImageCodecs", dependencies: ["CTurboJPEG", "CPNG", "CWebP", "CZlib"]),
+    .target(name: "CImageCodecs", dependencies: ["CJPEG", "CPNG", "CWebP", "CZlib"]),
     module("HalcyonImages"),
     module("HalcyonCodecs", ["HalcyonImages", "CImageCodecs"]),
     module(

@@ -20,6 +20,7 @@ let package = Package(
         benchmark("AccessLog", "AccessLogBenchmark", [halcyon("HalcyonAccessLog")]),
         benchmark("Cache", "CacheBenchmark", [halcyon("Halcyon"), halcyon("HalcyonEviction")]),
         benchmark("Images", "ImageBenchmark", [halcyon("Halcyon"), "CTurboJPEGBaseline"]),
+        benchmark("Manager", "ManagerBenchmark", [halcyon("Halcyon")]),
         benchmark(
             "Network", "NetworkBenchmark",
             [halcyon("Halcyon"), halcyon("HalcyonCurl"), halcyon("_HalcyonTestSupport")]),

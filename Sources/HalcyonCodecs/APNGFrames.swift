@@ -17,7 +17,8 @@ struct APNGFrames: AnimatedImageSource {
     private let conversion: ColorConversion?
     private let declaresAlpha: Bool
 
-    /// Reads the frames; `nil` for a still picture.
+    /// Reads the frames; `nil` for a still picture, and for one whose chunks of an animation are damaged: browsers
+    /// show its still picture.
     init?(_ data: Data, _ options: ImageDecodingOptions) throws {
         let walk = try data.withUnsafeBytes { (raw: UnsafeRawBufferPointer) throws in
             let image = try PNGImage(ByteView(raw))
@@ -54,7 +55,7 @@ struct APNGFrames: AnimatedImageSource {
         return picture.converted(by: conversion)
     }
 
-    /// The state of a single pass over the chunks.
+    /// The state of a single pass over the chunks. One whose animation is damaged is not animated.
     private struct Walk {
         let size: PixelSize
         let depth: [UInt8]
@@ -71,7 +72,7 @@ struct APNGFrames: AnimatedImageSource {
             (size, self.depth) = (image.size, depth.bytes)
             (conversion, declaresAlpha) = (image.conversion(options), image.declaresAlpha)
             var at = 8
-            var (announced, sequence, hasData, isWhole) = (0, 0, false, false)
+            var (announced, sequence, hasData, isWhole, isDamaged) = (0, 0, false, false, false)
             while !isWhole, let length = bytes.big(at, 4), bytes.slice(at + 8, length + 4) != nil {
                 func isKind(_ name: String) -> Bool { bytes.holds(name.utf8, at: at + 4) }
                 if isKind("acTL"), !hasData, let count = bytes.big(at + 8, 4), let plays = bytes.big(at + 12, 4) {
@@ -79,47 +80,42 @@ struct APNGFrames: AnimatedImageSource {
                 } else if isKind("PLTE") || isKind("tRNS"), !hasData {
                     shared.append(at..<at + 12 + length)
                 } else if isKind("fcTL"), isAnimated {
-                    try Self.check(bytes.big(at + 8, 4), &sequence)
-                    frames.append(try frame(bytes, at + 8))
-                    parts.append([])
+                    if bytes.big(at + 8, 4) == sequence, length == 26, let frame = frame(bytes, at + 8) {
+                        frames.append(frame)
+                        parts.append([])
+                    } else {
+                        isDamaged = true
+                    }
+                    sequence += 1
                 } else if isKind("IDAT") {
                     hasData = true
                     // A picture without a control chunk before it is not part of the animation.
                     if !frames.isEmpty { parts[frames.count - 1].append(at + 8..<at + 8 + length) }
                 } else if isKind("fdAT"), isAnimated {
-                    try Self.check(bytes.big(at + 8, 4), &sequence)
-                    guard !frames.isEmpty, length >= 4 else {
-                        throw ImageError.damaged(.png, reason: "data of a frame stand before its control")
+                    if bytes.big(at + 8, 4) == sequence, length >= 4, !frames.isEmpty {
+                        parts[frames.count - 1].append(at + 12..<at + 8 + length)
+                    } else {
+                        isDamaged = true
                     }
-                    parts[frames.count - 1].append(at + 12..<at + 8 + length)
+                    sequence += 1
                 } else if isKind("IEND") {
                     isWhole = true
                 }
                 at += 12 + length
             }
             guard isWhole else { throw ImageError.truncated(.png) }
-            guard isAnimated else { return }
-            guard frames.count == announced, !frames.isEmpty, parts.allSatisfy({ !$0.isEmpty }) else {
-                throw ImageError.damaged(.png, reason: "it has \(frames.count) frames and announces \(announced)")
-            }
+            isAnimated =
+                isAnimated && !isDamaged && !frames.isEmpty && frames.count == announced
+                && parts.allSatisfy { !$0.isEmpty }
         }
 
-        /// Checks the sequence number of an animation's chunk.
-        private static func check(_ number: Int?, _ sequence: inout Int) throws(ImageError) {
-            guard number == sequence else {
-                throw ImageError.damaged(.png, reason: "the chunks of its animation are not in order")
-            }
-            sequence += 1
-        }
-
-        private func frame(_ bytes: ByteView, _ at: Int) throws(ImageError) -> AnimationFrame {
+        /// Reads a control chunk; `nil` if its frame is not inside the picture.
+        private func frame(_ bytes: ByteView, _ at: Int) -> AnimationFrame? {
             guard let width = bytes.big(at + 4, 4), let height = bytes.big(at + 8, 4), let x = bytes.big(at + 12, 4),
                 let y = bytes.big(at + 16, 4), let delay = bytes.big(at + 20, 2), let unit = bytes.big(at + 22, 2),
-                let disposal = bytes[at + 24], let blend = bytes[at + 25]
-            else { throw ImageError.truncated(.png) }
-            guard width > 0, height > 0, x + width <= size.width, y + height <= size.height else {
-                throw ImageError.damaged(.png, reason: "a frame is not inside of the picture")
-            }
+                let disposal = bytes[at + 24], let blend = bytes[at + 25],
+                width > 0, height > 0, x + width <= size.width, y + height <= size.height
+            else { return nil }
             let milliseconds = Double(delay) * 1_000 / Double(unit == 0 ? 100 : unit)
             return AnimationFrame(
                 x: x, y: y, size: PixelSize(width: width, height: height),

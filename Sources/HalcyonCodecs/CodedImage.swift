@@ -74,6 +74,11 @@ extension codec_result {
 }
 
 extension Bitmap {
+    /// Returns a picture whose pixels are all transparent.
+    static func transparent(_ size: PixelSize) -> Bitmap {
+        Bitmap(size: size, pixels: [UInt8](repeating: 0, count: size.pixelCount * 4), isOpaque: false)
+    }
+
     /// Returns the picture converted to sRGB.
     func converted(by conversion: ColorConversion?) -> Bitmap {
         guard let conversion, !conversion.isIdentity else { return self }

@@ -17,8 +17,11 @@ enum EXIF {
         for entry in 0..<entries {
             let at = directory + 2 + entry * 12
             guard let tag = number(at, 2) else { return .up }
-            // Type 3 is a 16-bit number, stored in the entry itself.
-            if tag == 0x0112, number(at + 2, 2) == 3, number(at + 4, 4) == 1, let value = number(at + 8, 2) {
+            // Type 3 is a 16-bit number and type 4, which some programs write, a 32-bit one. Both are in the entry
+            // itself.
+            if tag == 0x0112, let type = number(at + 2, 2), type == 3 || type == 4, number(at + 4, 4) == 1,
+                let value = number(at + 8, type == 3 ? 2 : 4)
+            {
                 return ImageOrientation(rawValue: value) ?? .up
             }
         }

@@ -2,7 +2,7 @@ import CImageCodecs
 import Foundation
 import HalcyonImages
 
-/// A JPEG file. Its segments are parsed here, and TurboJPEG decodes its pixels.
+/// A JPEG file. Its segments are parsed here, and libjpeg decodes its pixels.
 struct JPEGImage: CodedImage {
     static let format = ImageFormat.jpeg
     let size: PixelSize
@@ -45,8 +45,7 @@ struct JPEGImage: CodedImage {
                 at = content
                 continue
             }
-            guard let length = bytes.big(content, 2) else { throw .truncated(.jpeg) }
-            guard length >= 2 else { throw .damaged(.jpeg, reason: "a segment is shorter than its own length") }
+            guard let length = Self.length(bytes, content) else { throw .truncated(.jpeg) }
             guard let segment = bytes.slice(content + 2, length - 2) else { throw .truncated(.jpeg) }
             at = content + length
             switch marker {
@@ -88,6 +87,10 @@ struct JPEGImage: CodedImage {
         }
         return nil
     }
+
+    /// Returns the length of a segment, with the two bytes of the length itself. A lower number counts as 2, as in
+    /// libjpeg.
+    private static func length(_ bytes: ByteView, _ content: Int) -> Int? { bytes.big(content, 2).map { max($0, 2) } }
 
     /// Returns whether a marker has no length: start, end, restarts, TEM.
     private static func standsAlone(_ marker: UInt8) -> Bool {
@@ -183,8 +186,7 @@ struct JPEGImage: CodedImage {
                 at = content
                 continue
             }
-            guard let length = bytes.big(content, 2) else { return .truncated }
-            guard length >= 2 else { throw .damaged(.jpeg, reason: "a segment is shorter than its own length") }
+            guard let length = Self.length(bytes, content) else { return .truncated }
             at = content + length
             if marker == 0xDA { headers.append(bytes.slice(content + 2, length - 2).flatMap(Self.scan)) }
             guard headers.count <= Self.scanLimit else {
@@ -254,7 +256,8 @@ struct JPEGImage: CodedImage {
         _ bytes: ByteView, _ wanted: PixelSize, isCut: Bool, _ options: ImageDecodingOptions
     ) throws(ImageError) -> (Bitmap, isWhole: Bool) {
         guard let file = bytes.pointer else { throw .truncated(.jpeg) }
-        let eighths = (1...8).first { scaled($0) == wanted } ?? 8
+        // Small pictures have the same size at several scales.
+        let eighths = (1...8).last { scaled($0) == wanted } ?? 8
         var isWhole = true
         let pixels = try PixelMemory.attempt(scaled(eighths)) { output throws(ImageError) in
             let result = codec_jpeg_decode(

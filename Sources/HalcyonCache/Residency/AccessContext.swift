@@ -30,9 +30,15 @@ public struct AccessContext: Sendable, Equatable {
 }
 
 /// The source and the owner of an entry, as fingerprints: a source's variants and a user's private entries are removed by them.
+///
+/// The key of a private entry is the source's key, U+001F, and the owner's name, behind which `%V` and 16 hexadecimal digits stand for
+/// the request fields that have selected it. Neither the source's key (``sourceKey(_:)``) nor the name can contain a separator, so that
+/// no two of them give the same key. See `EntryOriginTests.differentOwnersAndKeysShareNoEntry()`.
 package struct EntryOrigin: Sendable, Equatable {
     /// Stands between a key and the user who owns the entry. No URL contains it.
     private static let mark = "\u{1F}"
+    /// Stands between the owner and the digest of the selecting fields. No escaped name contains it.
+    private static let variantMark = "%V"
 
     /// The fingerprint of the source's key; ``Fingerprints/unknown`` if it is not known.
     var source = Fingerprints.unknown
@@ -60,37 +66,55 @@ package struct EntryOrigin: Sendable, Equatable {
     /// Returns the fingerprint of the owner of a user's private entries. O(length).
     static func owner(of user: String) -> UInt64 { Fingerprints.fingerprint(escaped(user)) }
 
+    /// Returns the key of a source for the key that an app has given it: U+001F and U+001E are escaped, so that it cannot be the key of a
+    /// private entry. Different keys stay different. O(length).
+    package static func sourceKey(_ key: String) -> String {
+        guard key.utf8.contains(where: { $0 == 0x1F || $0 == 0x1E }) else { return key }
+        var escaped = String.UnicodeScalarView()
+        for scalar in key.unicodeScalars {
+            switch scalar {
+            case "\u{1E}": escaped.append(contentsOf: "\u{1E}0".unicodeScalars)
+            case "\u{1F}": escaped.append(contentsOf: "\u{1E}1".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
+    }
+
     /// Returns the key of the entry that is private to a user, or with an empty name to all loads without a user. The name is escaped
     /// (`%`, `@` and U+001F as in a URL), so that it cannot end like the identifier of a processor. O(length).
-    package static func privateKey(_ key: String, of user: String) -> String { key + mark + escaped(user) }
+    ///
+    /// - Parameters:
+    ///   - key: of the source (``sourceKey(_:)``).
+    ///   - variant: the digest of the request fields that have selected it, 16 hexadecimal digits; `nil` if none has.
+    package static func privateKey(_ key: String, of user: String, variant: String? = nil) -> String {
+        key + mark + escaped(user) + (variant.map { variantMark + $0 } ?? "")
+    }
 
     /// Returns the computed key of the entry that is private to a user, beside that of the shared entry.
     package static func privateKey(computed: String, ofSource source: String, for user: String) -> String {
-        computed.hasPrefix(source) ? source + mark + escaped(user) + computed.dropFirst(source.count) : computed
+        guard computed.utf8.starts(with: source.utf8) else { return computed }
+        return source + mark + escaped(user) + String(Substring(computed.utf8.dropFirst(source.utf8.count)))
     }
 
     /// Returns the computed key of the shared entry for that of an entry which may be private to a user. O(length).
     package static func sharedKey(of computed: String, user: String?) -> String {
-        let name = escaped(user ?? "")
-        guard computed.utf8.contains(0x1F), let place = computed.range(of: mark + name, options: .backwards),
-            place.upperBound == computed.endIndex || computed[place.upperBound...].hasPrefix("@")
-        else { return computed }
-        return computed.replacingCharacters(in: place, with: "")
+        let (source, rest) = split(computed)
+        guard let rest, owner(in: rest).utf8.elementsEqual(escaped(user ?? "").utf8) else { return computed }
+        return String(source) + rest[end(ofOwnerIn: rest)...]
     }
 
     /// Whether a computed key is a source's, or that of one of its variants, whoever owns it. A source whose key is the other's with
     /// `@` and more behind it cannot be told from a variant.
     static func isKey(_ computed: String, ofSource key: String) -> Bool {
-        guard computed.hasPrefix(key) else { return false }
-        let rest = computed.dropFirst(key.count)
-        return rest.isEmpty || rest.hasPrefix("@") || rest.hasPrefix(mark)
+        guard computed.utf8.starts(with: key.utf8) else { return false }
+        let next = computed.utf8.dropFirst(key.utf8.count).first
+        return next == nil || next == UInt8(ascii: "@") || next == 0x1F
     }
 
     /// Whether a computed key is that of an entry which is private to a user.
     static func isKey(_ computed: String, ofOwner user: String) -> Bool {
-        guard let owner = parts(computed).owner else { return false }
-        let name = escaped(user)
-        return owner == name || owner.hasPrefix(name + "@")
+        split(computed).rest.map { owner(in: $0).utf8.elementsEqual(escaped(user).utf8) } ?? false
     }
 
     /// Returns a name without `@` and U+001F, which end it in a key. Different names stay different. O(length).
@@ -109,8 +133,30 @@ package struct EntryOrigin: Sendable, Equatable {
     }
 
     private static func parts(_ key: String) -> (source: Substring, owner: Substring?) {
-        guard let place = key.range(of: mark, options: .backwards) else { return (key[...], nil) }
-        return (key[..<place.lowerBound], key[place.upperBound...])
+        let (source, rest) = split(key)
+        return (source, rest.map(owner(in:)))
+    }
+
+    /// Returns what stands before the first separator, and behind it; compared by bytes, since a name may begin with a combining mark.
+    private static func split(_ key: String) -> (source: Substring, rest: Substring?) {
+        guard let place = key.utf8.firstIndex(of: 0x1F) else { return (key[...], nil) }
+        return (key[..<place], key[key.utf8.index(after: place)...])
+    }
+
+    /// Returns the escaped name of the owner, without the digest and the identifier of a processor.
+    private static func owner(in rest: Substring) -> Substring {
+        let name = rest.utf8.prefix { $0 != UInt8(ascii: "@") }
+        var place = name.startIndex
+        while let percent = name[place...].firstIndex(of: UInt8(ascii: "%")) {
+            place = name.index(after: percent)
+            if place < name.endIndex, name[place] == UInt8(ascii: "V") { return rest[rest.startIndex..<percent] }
+        }
+        return rest[rest.startIndex..<name.endIndex]
+    }
+
+    /// Returns where the identifier of a processor begins, or the end.
+    private static func end(ofOwnerIn rest: Substring) -> Substring.Index {
+        rest.utf8.firstIndex(of: UInt8(ascii: "@")) ?? rest.endIndex
     }
 }
 

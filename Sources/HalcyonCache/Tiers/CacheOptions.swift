@@ -59,7 +59,8 @@ extension String {
         key.reserveCapacity(utf8.count + 1 + processorIdentifier.utf8.count)
         key += self
         key += "@"
-        key += processorIdentifier
+        // An identifier can have a text of an app's own in it.
+        key += EntryOrigin.sourceKey(processorIdentifier)
         return key
     }
 }

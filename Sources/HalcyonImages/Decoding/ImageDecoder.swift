@@ -9,9 +9,10 @@ import Foundation
 /// let animation = try decoder.animation(of: data)
 /// ```
 ///
-/// The standard registry decodes JPEG with TurboJPEG, PNG and APNG with libpng, WebP with libwebp, and GIF. Pictures are rotated by their
-/// EXIF orientation. Colours are converted to sRGB if the file has a profile (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG
-/// (inverted, as Adobe writes it) are converted to RGB, and 16 bits are rounded to 8.
+/// The standard registry decodes JPEG with libjpeg-turbo, PNG and APNG with libpng, WebP with libwebp, and GIF.
+/// Pictures are rotated by their EXIF orientation. Colours are converted to sRGB if the file has a profile
+/// (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG (inverted, as Adobe writes it) are converted to RGB, and 16
+/// bits are rounded to 8.
 ///
 /// Whatever the bytes are, the result is a picture of the size in the header, or an error, and never memory that was
 /// not written. See `DecodingTests.decodedPixelsEqualPillows()`, `RefusalTests.randomChangesGivePictureOrError()` and
@@ -113,9 +114,11 @@ public struct ImageDecodingOptions: Sendable, Hashable {
     public var pixelLimit = 100_000_000
     /// The limit of pixels in a file, at any scale of decoding. It bounds time, not memory. By default 2^28; at least ``pixelLimit``.
     public var storedPixelLimit = 1 << 28
-    /// Whether a JPEG is decoded that lacks only its end marker. By default `true`, as in libjpeg and Kingfisher.
+    /// Whether a JPEG is decoded that lacks only its end marker, and a GIF that lacks only its trailer. By default
+    /// `true`, as in libjpeg, browsers and Kingfisher.
     public var showsUnterminated = true
-    /// Whether a truncated JPEG is decoded, with the missing part in grey. By default `false`: it is rejected.
+    /// Whether a truncated JPEG or GIF is decoded, with the missing part in grey or transparent. By default `false`:
+    /// it is rejected.
     ///
     /// ``Bitmap/Provenance/isComplete`` of such a picture is `false`, and it is never cached. Truncated files of other formats are always
     /// rejected.

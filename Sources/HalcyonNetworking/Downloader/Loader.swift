@@ -55,11 +55,12 @@ package struct Loader: Sendable {
         var request = original
         var (redirects, failures) = (0, 0)
         // What the answers on the way say of the image, which is kept for the original request.
-        var (isPrivate, isStorable) = (false, true)
+        var (isPrivate, isStorable, isSelected) = (false, true, false)
         while true {
             request.priority = control.priority
             let answer = try await answer(to: request, control)
             defer { answer.exchange.refuse() }
+            isSelected = isSelected || Freshness.isSelected(answer.head, by: request)
             if let next = try await rules.next(after: request, answer.head) {
                 redirects += 1
                 guard redirects <= original.limits.redirects else {
@@ -74,6 +75,7 @@ package struct Loader: Sendable {
             } else {
                 try await accept(answer, request, isPrivate: isPrivate)
                 return try await body(of: answer, request, redirects, onProgress) { freshness in
+                    freshness.variant = isSelected ? original.fieldDigest : nil
                     freshness.isPrivate = freshness.isPrivate || isPrivate
                     freshness.isStorable = freshness.isStorable && isStorable
                 }

@@ -10,6 +10,8 @@ public struct CacheControl: Sendable, Hashable {
     public var noCache = false
     /// Once stale, it must not be used without asking, whatever a user would accept.
     public var mustRevalidate = false
+    /// A cache that knows the status may keep it in spite of ``noStore``.
+    public var mustUnderstand = false
     /// It does not change as long as it is fresh.
     public var isImmutable = false
     /// Whether the response is for one user.
@@ -30,7 +32,8 @@ public struct CacheControl: Sendable, Hashable {
         var seen: Set<String> = []
         for value in headers.values("Cache-Control") {
             for directive in Self.split(value) {
-                let parts = directive.split(separator: "=", maxSplits: 1).map { $0.trimmingSpaces() }
+                // Spaces around the sign are no part of the grammar: they make it another directive, or a number that is none.
+                let parts = directive.split(separator: "=", maxSplits: 1).map(String.init)
                 guard let name = parts.first?.lowercased(), seen.insert(name).inserted else { continue }
                 take(name, parts.count > 1 ? parts[1] : nil)
             }
@@ -44,6 +47,7 @@ public struct CacheControl: Sendable, Hashable {
         // With names of fields it speaks of those alone.
         case "no-cache": noCache = argument == nil
         case "must-revalidate": mustRevalidate = true
+        case "must-understand": mustUnderstand = true
         case "immutable": isImmutable = true
         case "private": isPrivate = true
         case "public": isPublic = true
@@ -57,8 +61,7 @@ public struct CacheControl: Sendable, Hashable {
     private static func seconds(_ argument: String?) -> Int64 {
         guard var text = argument else { return 0 }
         if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = String(text.dropFirst().dropLast()) }
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
-        return min(Int64(text) ?? .max, 2_147_483_648)
+        return DeltaSeconds.parse(text) ?? 0
     }
 
     /// The directives between commas that stand in no quotes.
@@ -75,7 +78,7 @@ public struct CacheControl: Sendable, Hashable {
 
 extension StringProtocol {
     /// Without spaces and tabs at both ends.
-    fileprivate func trimmingSpaces() -> String {
+    func trimmingSpaces() -> String {
         let head = drop { $0 == " " || $0 == "\t" }
         guard let last = head.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
         return String(head[...last])

@@ -2,37 +2,62 @@ import HalcyonSupport
 
 /// Dates as HTTP writes them (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, and the two older forms that must still be
 /// read, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. No locale, no formatter.
+///
+/// A text of another form is no date, so that what it says has passed (RFC 9111, 4.2 and 5.3). The case of letters does not count; nor
+/// does the day of the week, which the rest tells.
 public enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
+    private static let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    private static let longDays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
 
     /// The seconds since 1970 that a text says; `nil` if it is no date. O(length).
     ///
     /// - Parameter now: the seconds since 1970 by which a year of two digits is understood: not more than 50 years ahead.
     public static func seconds(_ text: String?, now: Int64 = SystemClock().now / 1_000_000) -> Int64? {
         guard let text, text.utf8.count <= 40 else { return nil }
-        let words = text.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "-" }).map(String.init)
-        // Day of the week, day, month, year, time, zone; or day of the week, month, day, time, year.
-        if words.count == 6, words[5] == "GMT" {
-            return seconds(day: words[1], month: words[2], year: words[3], time: words[4], now)
+        let words = text.lowercased().split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        if words.count == 6, words[5] == "gmt", isDay(words[0], days) {
+            return seconds(words[1], words[2], number(words[3], 4), words[4])
         }
-        if words.count == 5 { return seconds(day: words[2], month: words[1], year: words[4], time: words[3], now) }
+        if words.count == 4, words[3] == "gmt", isDay(words[0], longDays) {
+            let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+            guard date.count == 3, let year = number(date[2], 2) else { return nil }
+            return seconds(date[0], date[1], full(year, now), words[2])
+        }
+        // A day of one digit stands behind two spaces.
+        if words.count == 5, days.contains(words[0]) {
+            return seconds(words[2], words[1], number(words[4], 4), words[3])
+        }
+        if words.count == 6, days.contains(words[0]), words[2].isEmpty, words[3].utf8.count == 1 {
+            return seconds("0" + words[3], words[1], number(words[5], 4), words[4])
+        }
         return nil
     }
 
-    private static func seconds(day: String, month: String, year: String, time: String, _ now: Int64) -> Int64? {
-        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) ?? -1 }
-        guard let day = Int64(day), let month = months.firstIndex(of: month.lowercased()), var full = Int64(year),
-            clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2]),
-            (1...31).contains(day), (0...9_999).contains(full)
+    private static func isDay(_ word: String, _ days: [String]) -> Bool {
+        word.hasSuffix(",") && days.contains(String(word.dropLast()))
+    }
+
+    private static func seconds(_ day: String, _ month: String, _ year: Int64?, _ time: String) -> Int64? {
+        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { number(String($0), 2) ?? 99 }
+        guard let day = number(day, 2), let month = months.firstIndex(of: month), let year, clock.count == 3,
+            clock[0] <= 23, clock[1] <= 59, clock[2] <= 60, (1...31).contains(day)
         else { return nil }
-        if year.utf8.count == 2 {
-            let current = 1970 + now / 31_556_952
-            full += current / 100 * 100
-            if full > current + 50 { full -= 100 }
-        }
-        return days(full, Int64(month) + 1, day) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
+        return days(year, Int64(month) + 1, day) * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
+    }
+
+    /// Returns a number of so many digits; `nil` for any other text.
+    private static func number(_ text: String, _ digits: Int) -> Int64? {
+        text.utf8.count == digits && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+
+    /// Returns the year of two digits: not more than 50 years ahead.
+    private static func full(_ year: Int64, _ now: Int64) -> Int64 {
+        let current = 1970 + now / 31_556_952
+        let year = current / 100 * 100 + year
+        return year > current + 50 ? year - 100 : year
     }
 
     /// The days from 1970-01-01 to a date of the Gregorian calendar, by Howard Hinnant's `days_from_civil`.

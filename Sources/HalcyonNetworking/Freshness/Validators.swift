@@ -1,8 +1,9 @@
 /// The validators of an answer, by which a server can be asked whether the answer is still current.
 ///
 /// See `FreshnessTests.onlyStrongValidatorsAllowRanges()`.
-public struct Validators: Sendable, Hashable, Codable {
-    /// The entity tag, with its quotes and, if it is a weak one, `W/` before them.
+public struct Validators: Sendable, Hashable {
+    /// The entity tag, as the server wrote it: with its quotes and, if it is a weak one, `W/` before them. A tag without quotes, which
+    /// RFC 9110 does not know but some servers send, is sent back as it came: the server compares it with what it has sent.
     public var etag: String?
     /// The time of the last change, as the server wrote it.
     public var lastModified: String?
@@ -15,7 +16,9 @@ public struct Validators: Sendable, Hashable, Codable {
         self.lastModified = lastModified
     }
 
-    /// Creates the validators of an answer; malformed ones are ignored.
+    /// Creates the validators of an answer. A date that is none is ignored, and a tag without quotes that could be a list or `*`.
+    ///
+    /// See `FreshnessTests.unquotedTagIsSentBackAsItCame()`.
     public init(_ head: ResponseHead) {
         etag = head.headers["ETag"].flatMap { Self.isTag($0) ? $0 : nil }
         lastModified = head.headers["Last-Modified"].flatMap { HTTPDate.seconds($0) == nil ? nil : $0 }
@@ -56,7 +59,8 @@ public struct Validators: Sendable, Hashable, Codable {
     /// The strong validator that `If-Range` may carry: a strong tag. If there is no tag, a date of change at least a second before
     /// the answer's date (RFC 9110, 8.8.2.2), since within one second there may have been two changes.
     var strong: Strong? {
-        if let etag { return etag.hasPrefix("W/") ? nil : .etag(etag) }
+        // A tag without quotes cannot stand in `If-Range`.
+        if let etag { return etag.hasPrefix("\"") ? .etag(etag) : nil }
         guard let lastModified, let changed = HTTPDate.seconds(lastModified), let sent = HTTPDate.seconds(date),
             sent > changed
         else { return nil }
@@ -64,7 +68,9 @@ public struct Validators: Sendable, Hashable, Codable {
     }
 
     private static func isTag(_ text: String) -> Bool {
+        guard HeaderFields.isValue(text) else { return false }
         let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
-        return tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") && HeaderFields.isValue(text)
+        if tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { return true }
+        return !text.isEmpty && !text.utf8.contains { $0 == 0x09 || "\",* ".utf8.contains($0) }
     }
 }

@@ -81,7 +81,7 @@ package final class MergeKey: Hashable, Sendable {
     }
 
     /// The fields in the order of their names in lower case; fields of one name stay in their order.
-    private static func normalized(_ headers: HeaderFields) -> [HeaderFields.Field] {
+    static func normalized(_ headers: HeaderFields) -> [HeaderFields.Field] {
         let fields = headers.fields.map { HeaderFields.Field(name: $0.name.lowercased(), value: $0.value) }
             .filter { !tracing.contains($0.name) }
         return fields.enumerated()

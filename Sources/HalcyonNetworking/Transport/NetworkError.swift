@@ -115,10 +115,10 @@ extension NetworkError: CustomStringConvertible {
 extension Error {
     /// Whether a stale entry may be used in place of this error, within its time for that (RFC 5861, 4; RFC 9111, 4.2.4).
     ///
-    /// It may if the server answered 500, 502, 503 or 504, or could not be reached, also because of Low Data Mode.
+    /// It may if the server answered 429 or a status from 500 to 599, or could not be reached, also because of Low Data Mode.
     package var allowsStale: Bool {
         switch self as? NetworkError {
-        case .invalidStatusCode(let head): [500, 502, 503, 504].contains(head.status)
+        case .invalidStatusCode(let head): head.status == 429 || (500...599).contains(head.status)
         case .constrainedNetwork: true
         case let error?: error.isConnectionFailure
         case nil: false

@@ -75,7 +75,7 @@ public final class HalcyonManager: Sendable {
         self.downloader = downloader
         self.decoder = decoder
         self.defaultOptions = defaultOptions
-        hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache)
+        hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache, downloader)
         self.decodeLimiter = decodeLimiter
         self.sourcePolicy = sourcePolicy
         loader = ImageLoader(decoder, decodeLimiter)
@@ -162,7 +162,7 @@ public final class HalcyonManager: Sendable {
                 result = .failure(error)
             }
             loadObservers.end(observed, result)
-            if let completionHandler { queue.offPool { completionHandler(result) } }
+            if let completionHandler { CallbackLane(queue, isOrdered: false).execute { completionHandler(result) } }
         }
         task.whenCancelled { work.cancel() }
         return task
@@ -203,12 +203,12 @@ public final class HalcyonManager: Sendable {
     /// - Parameter options: override ``defaultOptions``; the processor, the cache and the extension count.
     public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
         let load = ImageLoad(resource.source, of: resource, ImageLoadOptions(options, of: self))
-        let cache = load.options.cache
-        if let mine = load.ofPrivateEntry {
-            let type = await cache.tiers.isThere(mine.computedKey, forcedExtension: mine.options.forcedExtension)
+        for view in [await load.ofSelectedEntry(), load.ofPrivateEntry, load].compactMap({ $0 }) {
+            let type = await view.options.cache.tiers.isThere(
+                view.computedKey, forcedExtension: view.options.forcedExtension)
             if type.cached { return type }
         }
-        return await cache.tiers.isThere(load.computedKey, forcedExtension: load.options.forcedExtension)
+        return .none
     }
 
     /// Removes the original of a URL and all variants that processors have made of it, from memory and disk, for all users. It does so
@@ -219,8 +219,11 @@ public final class HalcyonManager: Sendable {
     public func remove(_ url: URL) async { await remove(Source(url).cacheKey) }
 
     /// Removes the original of a cache key and all its variants; see ``remove(_:)``.
+    ///
+    /// - Parameter cacheKey: the key as ``Source/cacheKey`` has it. One with U+001F is the app's own, and is escaped.
     public func remove(_ cacheKey: String) async {
-        for cache in caches { await cache.removeVariants(ofKey: cacheKey) }
+        let key = cacheKey.utf8.contains(0x1F) ? EntryOrigin.sourceKey(cacheKey) : cacheKey
+        for cache in caches { await cache.removeVariants(ofKey: key) }
     }
 
     /// The caches of this manager and of its default options, each once.
@@ -235,7 +238,7 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image in memory, where nothing else has to be asked.
     func inMemory(_ resource: Resource, _ options: ImageOptions?) -> ImageResult? {
-        if let options { return inMemory(resource, HitOptions(options, defaultOptions, cache), options) }
+        if let options { return inMemory(resource, HitOptions(options, defaultOptions, cache, downloader), options) }
         return inMemory(resource, hitDefaults, nil)
     }
 
@@ -260,7 +263,26 @@ public final class HalcyonManager: Sendable {
     /// Returns the image in memory that is private to the user, or to loads without a user.
     @inline(never)
     private func ownImage(_ resource: Resource, _ hit: HitOptions) -> Bitmap? {
-        inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
+        if loader.hasSelected.load(ordering: .relaxed), let key = selectedKey(resource, hit),
+            let image = inMemory(key, resource, hit)
+        {
+            return image
+        }
+        return inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
+    }
+
+    /// Returns the key of the private entry that the fields of a call's request select; `nil` if it sets none, or has to wait for its
+    /// modifier.
+    private func selectedKey(_ resource: Resource, _ hit: HitOptions) -> String? {
+        guard let url = resource.source.url else { return nil }
+        var request: TransportRequest? = hit.downloader.configuration.request(url)
+        if let modifier = hit.requestModifier {
+            guard let modifier = modifier as? any ImageDownloadRequestModifier, let plain = request else { return nil }
+            request = modifier.modified(for: plain)
+        }
+        return request?.fieldDigest?.name(ofUser: resource.user).map {
+            EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? "", variant: $0)
+        }
     }
 
     /// Returns the image of a key in memory. A miss is counted by the load that follows it.

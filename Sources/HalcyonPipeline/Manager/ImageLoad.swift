@@ -14,6 +14,8 @@ package struct ImageLoad: Sendable {
     package var context: AccessContext
     /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
     var owner: String?
+    /// The digest of the request fields that have selected the private entry; `nil` if none has.
+    var variant: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
     /// The task that changes its priority, if it has one.
@@ -39,7 +41,9 @@ package struct ImageLoad: Sendable {
     }
 
     /// The key of the original.
-    package var key: String { owner.map { EntryOrigin.privateKey(source.cacheKey, of: $0) } ?? source.cacheKey }
+    package var key: String {
+        owner.map { EntryOrigin.privateKey(source.cacheKey, of: $0, variant: variant) } ?? source.cacheKey
+    }
 
     /// The key of the image.
     package var computedKey: String { key.computedKey(with: options.processor.identifier) }
@@ -65,6 +69,25 @@ package struct ImageLoad: Sendable {
         var mine = self
         mine.owner = context.user ?? ""
         return mine
+    }
+
+    /// Returns the load of the private entry for the fields that this load's request sets, as its modifier changes it; `nil` if the
+    /// request sets none, or no entry is private. The modifier is asked once more if the load goes to the network then.
+    func ofSelectedEntry() async -> ImageLoad? {
+        guard var mine = ofPrivateEntry, let digest = await request()?.fieldDigest?.name(ofUser: context.user) else {
+            return nil
+        }
+        mine.variant = digest
+        return mine
+    }
+
+    /// Returns the request that this load would send; `nil` without a server, or if the modifier sends none.
+    func request() async -> TransportRequest? {
+        guard let url = source.url else { return nil }
+        var request = options.downloader.configuration.request(url)
+        request.priority = options.priority
+        guard let modifier = options.requestModifier else { return request }
+        return await modifier.modified(for: request)
     }
 
     /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.

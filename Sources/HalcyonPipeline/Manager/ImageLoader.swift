@@ -39,6 +39,12 @@ final class ImageLoader: Sendable {
     let variants: SharedWork<VariantKey, Variant>
     /// The entries that are being revalidated in the background.
     let revalidating = Mutex<Set<EntryKey>>([])
+    /// Whether an entry was seen that request fields select, so that a hit in memory has to look for one.
+    let hasSelected = Atomic(false)
+    /// The servers and images that have just failed to be revalidated.
+    let pauses = RevalidationPauses()
+    /// Merges the checks of whether stale entries are what their records describe.
+    let checks = SharedChecks()
 
     init(_ decoder: ImageDecoder, _ decodeLimiter: DecodeLimiter) {
         self.decoder = decoder
@@ -98,7 +104,14 @@ final class ImageLoader: Sendable {
         // The private entry cannot be read.
         if view.owner != nil, let found = try await fromCache(load, task) { return found }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
-        return try await loaded(load, task)
+        do {
+            return try await loaded(load, task)
+        } catch  where error.allowsStale && view.isVariant && load.options.freshness?.honoursServer == true {
+            // A stale original may be used now, as far as that is allowed.
+            revalidation.noteFailure(load, error)
+            guard let made = try await madeOfOriginal(view) else { throw error }
+            return made
+        }
     }
 
     /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
@@ -110,13 +123,23 @@ final class ImageLoader: Sendable {
         }
     }
 
-    /// Returns the load of the private entry if there is one, or its original, else of the shared entry.
+    /// Returns the load of the private entry if there is one, or its original, else of the shared entry. Of private entries the one that
+    /// the request's fields select comes first.
     func view(of load: ImageLoad) async throws -> ImageLoad {
         guard let mine = load.ofPrivateEntry else { return load }
-        let (options, originals) = (load.options, load.options.originalCache)
-        if try await tier(of: mine.computedKey, options.forcedExtension, in: options.cache).cached { return mine }
-        if mine.isVariant, try await tier(of: mine.key, nil, in: originals).cached { return mine }
-        return load
+        if let selected = await load.ofSelectedEntry(), try await isCached(selected) {
+            hasSelected.store(true, ordering: .relaxed)
+            return selected
+        }
+        return try await isCached(mine) ? mine : load
+    }
+
+    /// Returns whether there is the image of a load, or its original.
+    private func isCached(_ load: ImageLoad) async throws -> Bool {
+        let options = load.options
+        if try await tier(of: load.computedKey, options.forcedExtension, in: options.cache).cached { return true }
+        guard load.isVariant else { return false }
+        return try await tier(of: load.key, nil, in: options.originalCache).cached
     }
 
     /// Returns the tier that has an entry. This is no access.
@@ -288,14 +311,14 @@ final class ImageLoader: Sendable {
             let provider = try load.permitted(given)
             let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
             let provided = try await load.options.observed.transferring {
-                try await providers.load(provider, maker(load), limited(load.options), attempts)
+                try await providers.load(provider, maker(load), limited(load.options), attempts, task)
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
             try load.check(url)
             let result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), limited(load.options).download, task)
+                try await downloader.download(url, processor(load), limited(load.options), task)
             }
             return try await self.result(load, own(result, url, load, task))
         }
@@ -307,7 +330,7 @@ final class ImageLoader: Sendable {
         _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad, _ task: DownloadTask?
     ) async throws -> DownloadResult<MadeImage> {
         guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
-        var options = limited(load.options).download
+        var options = limited(load.options)
         options.mergePartition = load.context.user ?? ""
         return try await load.options.observed.transferring {
             try await load.options.downloader.download(url, processor(load), options, task)
@@ -326,9 +349,9 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the options of a load whose processing takes turns.
-    func limited(_ options: ImageLoadOptions) -> ImageLoadOptions {
-        var limited = options
-        limited.processingQueue = decodeLimiter.queue(over: options.processingQueue, options.priority)
+    func limited(_ options: ImageLoadOptions) -> DownloadOptions {
+        var limited = options.download
+        limited.processingTurns = decodeLimiter
         return limited
     }
 
@@ -394,7 +417,11 @@ final class ImageLoader: Sendable {
         if made.image.provenance?.isComplete == false { return }
         let requested = load
         var load = load
-        if freshness?.isPrivate == true { load.owner = load.context.user ?? "" }
+        if let freshness, freshness.isPrivate {
+            load.owner = load.context.user ?? ""
+            load.variant = freshness.variant?.name(ofUser: load.context.user)
+            if load.variant != nil { hasSelected.store(true, ordering: .relaxed) }
+        }
         let options = load.options
         let heeds = options.freshness?.honoursServer == true
         if heeds, freshness?.isStorable == false {
@@ -402,8 +429,12 @@ final class ImageLoader: Sendable {
             await made.forbid()
             // An earlier response is outdated by this one.
             await removeEntry(requested)
-            if load.owner != requested.owner { await removeEntry(load) }
+            if load.key != requested.key { await removeEntry(load) }
             return
+        }
+        // The server has begun to tell requests apart that it did not.
+        if load.variant != nil, requested.variant == nil, await revalidation.isUnselected(requested) {
+            await removeEntry(requested)
         }
         let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
         if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {

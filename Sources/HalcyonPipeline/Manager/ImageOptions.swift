@@ -111,8 +111,11 @@ public struct ImageOptions: Sendable {
 
     // MARK: How it is loaded
 
-    /// The priority. A load that joins a transfer raises it; the bytes are decoded on the queue of the load whose priority was the
-    /// highest when it joined. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
+    /// The priority of the load: of its transfer, and of its place among those that wait to be decoded and processed. Loads that share
+    /// either have the highest of their priorities, until the most urgent one ends; the bytes are decoded on the queue of the load whose
+    /// priority was the highest when it joined. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
+    ///
+    /// See `CancelledLoadTests.priorityMovesWorkThatWaits()` and `PriorityTests.prioritiesMoveQueuedProcessing()`.
     public var priority: TransferPriority?
     /// Decides whether a failed transfer or provider is tried again. Default: not.
     ///
@@ -154,10 +157,14 @@ final class HitOptions: Sendable {
     /// The identifier of the processor.
     let variant: String
     let modifier: (any ImageModifier)?
+    let downloader: ImageDownloader
+    let requestModifier: (any AsyncImageDownloadRequestModifier)?
 
     /// Creates the options of a call to a manager.
-    init(_ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>) {
+    init(_ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>, _ downloader: ImageDownloader) {
         self.cache = call.cache ?? base.cache ?? cache
+        self.downloader = call.downloader ?? base.downloader ?? downloader
+        requestModifier = call.requestModifier ?? base.requestModifier
         isEnough =
             !(call.forceRefresh ?? base.forceRefresh ?? false)
             && !(call.wantsOriginalData ?? base.wantsOriginalData ?? false)

@@ -4,32 +4,9 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonSupport
 
-/// What a server says of cached bytes: how long they may be used and how to revalidate them, with a digest of the bytes.
-struct FreshnessRecord: Codable, Sendable {
-    var freshness: Freshness
-    /// The SHA-256 of the bytes on disk.
-    private let digest: Data
-
-    /// Creates a record of some bytes. O(bytes).
-    init(_ freshness: Freshness, of bytes: Data) {
-        self.freshness = freshness
-        digest = Data(SHA256Digest.hash(bytes))
-    }
-
-    /// Whether it describes these bytes. O(bytes).
-    func isOf(_ bytes: Data) -> Bool { Data(SHA256Digest.hash(bytes)) == digest }
-
-    /// Reads a record from a cache's note; `nil` if there is none or it is damaged.
-    init?(note: Data?) {
-        guard let note, let record = try? JSONDecoder().decode(FreshnessRecord.self, from: note) else { return nil }
-        self = record
-    }
-
-    /// The record as a cache's note.
-    var note: Data? { try? JSONEncoder().encode(self) }
-}
-
 /// Cached images and their freshness, for loads that heed the server.
+///
+/// A cancelled load ends with its `CancellationError`: it decides, stores and notes nothing after that.
 struct ImageRevalidation: Sendable {
     let loader: ImageLoader
 
@@ -41,15 +18,68 @@ struct ImageRevalidation: Sendable {
         case missing
     }
 
+    // MARK: - The decision
+
+    /// What is known of a cached entry when a load asks for it.
+    struct Situation {
+        let policy: FreshnessPolicy
+        /// What the server has said of it; `nil` without a record.
+        let freshness: Freshness?
+        /// Seconds since 1970.
+        let now: Int64
+        /// Whether the server, or this image, has just failed to be revalidated (``RevalidationPauses``).
+        let isFailing: Bool
+        /// Whether the entry was selected by other request fields than those of the load.
+        let isOther: Bool
+        /// Whether the load may use the cache alone.
+        let onlyFromCache: Bool
+
+        /// What to do; `nil` if the entry is not that of the load, and counts as missing.
+        ///
+        /// See `RevalidationDecisionTests.everySituationHasItsDecision()`.
+        var decision: FreshnessDecision? {
+            if isOther { return nil }
+            if onlyFromCache { return .use }
+            return policy.decision(for: freshness, at: now, isServerFailing: isFailing)
+        }
+    }
+
+    /// Returns what is known of the entry of a load, or of its original.
+    private func situation(
+        _ load: ImageLoad, _ policy: FreshnessPolicy, _ freshness: Freshness?
+    ) async throws -> Situation {
+        let isOther =
+            if let freshness, freshness.mayHaveOthers, let request = await load.request() {
+                freshness.isOther(for: request.headers)
+            } else {
+                false
+            }
+        try Task.checkCancellation()
+        let now = seconds(load)
+        return Situation(
+            policy: policy, freshness: freshness, now: now,
+            isFailing: load.source.url.map { loader.pauses.contain($0, at: now) } ?? false, isOther: isOther,
+            onlyFromCache: load.options.onlyFromCache)
+    }
+
+    /// The policy of a load, if it heeds the server.
+    private func policy(_ load: ImageLoad) -> FreshnessPolicy? {
+        load.source.url == nil ? nil : load.options.freshness.flatMap { $0.honoursServer ? $0 : nil }
+    }
+
+    // MARK: - Loads that wait
+
     /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
+    ///
+    /// - Throws: `CancellationError`.
     func lookUpFresh(_ load: ImageLoad) async throws -> CacheAnswer {
-        guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
+        guard let policy = policy(load) else {
             return try await loader.lookUp(load).map(CacheAnswer.found) ?? .missing
         }
         let record = await record(of: load)
-        try Task.checkCancellation()
-        let decision = policy.decision(for: record?.freshness, at: seconds(load))
-        if decision == .revalidate, !load.options.onlyFromCache {
+        let decision = try await situation(load, policy, record?.freshness).decision
+        guard let decision else { return .missing }
+        if decision == .revalidate {
             let isThere = await isThere(load)
             try Task.checkCancellation()
             if isThere { return .stale(record, policy) }
@@ -57,7 +87,7 @@ struct ImageRevalidation: Sendable {
             return .missing
         }
         guard let found = try await loader.lookUp(load) else { return .missing }
-        if decision == .useAndRevalidate, let record, !load.options.onlyFromCache { renewLater(load, record) }
+        if decision == .useAndRevalidate, let record { renewLater(load, record) }
         return .found(found)
     }
 
@@ -67,25 +97,27 @@ struct ImageRevalidation: Sendable {
         _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy, _ task: DownloadTask?
     ) async throws -> ImageResult {
         do {
-            guard let url = load.source.url, load.ofLowDataSource == nil, let record,
-                !record.freshness.validators.isEmpty, await holds(load, record)
-            else { return try await loader.loaded(load, task) }
-            let answer = try await load.options.observed.transferring {
-                try await load.options.downloader.revalidate(
-                    url, record.freshness, processor: loader.processor(load),
-                    options: loader.limited(load.options).download, task)
-            }
-            switch answer {
-            case .modified(let new): return try await loader.result(load, loader.own(new, url, load, task))
-            case .notModified(let freshness):
-                if await removeShared(load, if: freshness) { return try await loader.loaded(load, task) }
-                // It may have been removed meanwhile.
-                guard let found = try await confirmed(load, record, freshness) else {
-                    return try await loader.loaded(load, task)
+            let result = try await asked(load, record) { url, record in
+                let answer = try await load.options.observed.transferring {
+                    try await load.options.downloader.revalidate(
+                        url, record.freshness, processor: loader.processor(load),
+                        options: loader.limited(load.options), task)
                 }
-                return found
+                try Task.checkCancellation()
+                switch answer {
+                case .modified(let new): return try await loader.result(load, loader.own(new, url, load, task))
+                case .notModified(let freshness):
+                    if await removeShared(load, if: freshness) { return nil }
+                    // It may have been removed meanwhile.
+                    return try await confirmed(load, record, freshness)
+                }
+            } else: {
+                try await loader.loaded(load, task)
             }
+            if let url = load.source.url { loader.pauses.succeeded(url) }
+            return result
         } catch  where !error.isCancellation {
+            noteFailure(load, error)
             guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
                 let found = try await loader.lookUp(load)
             else { throw error }
@@ -93,20 +125,46 @@ struct ImageRevalidation: Sendable {
         }
     }
 
+    /// Returns the result of asking for a stale image, if it can be asked for: it has validators, and is what its record describes. Else, and
+    /// if there is no result, that of the other closure. Loads that ask at the same time check the file once.
+    private func asked<Result>(
+        _ load: ImageLoad, _ record: FreshnessRecord?,
+        _ ask: (URL, FreshnessRecord) async throws -> Result?, else other: () async throws -> Result
+    ) async throws -> Result {
+        guard let url = load.source.url, load.ofLowDataSource == nil, let record,
+            !record.freshness.validators.isEmpty
+        else { return try await other() }
+        let key = SharedChecks.Key(entry: load.entry, digest: record.digest)
+        let result = try await loader.checks.with(key, { await holds(load, record) }) { isRight in
+            isRight ? try await ask(url, record) : nil
+        }
+        return if let result { result } else { try await other() }
+    }
+
     /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
+    ///
+    /// - Throws: `CancellationError`.
     func freshnessOfOriginal(_ load: ImageLoad) async throws -> (isUsable: Bool, noted: FreshnessRecord?) {
         let record = await record(load.options.originalCache, load.key)
         try Task.checkCancellation()
-        guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
-            return (true, record)
-        }
-        let mayUse = load.options.onlyFromCache || policy.decision(for: record?.freshness, at: seconds(load)) == .use
-        return (mayUse, record)
+        guard let policy = policy(load) else { return (true, record) }
+        return (try await situation(load, policy, record?.freshness).decision == .use, record)
     }
 
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
         await record(load.options.cache, load.computedKey)
+    }
+
+    /// Returns whether the server has said of the shared or private entry of a load that no request field selects it.
+    func isUnselected(_ load: ImageLoad) async -> Bool {
+        await record(of: load)?.freshness.mayHaveOthers == false
+    }
+
+    /// Notes that the server of a load has failed, so that it is not asked again at once for what may be shown meanwhile.
+    func noteFailure(_ load: ImageLoad, _ error: any Error) {
+        guard let url = load.source.url, load.ofLowDataSource == nil else { return }
+        loader.pauses.failed(url, error, at: seconds(load))
     }
 
     // MARK: - Inside
@@ -128,7 +186,9 @@ struct ImageRevalidation: Sendable {
             load.computedKey, forcedExtension: load.options.forcedExtension, where: record.isOf)
     }
 
-    /// Uses an image that has not changed: it expires later, and its record is what the server says now.
+    /// Uses an image that has not changed: it expires later, and its record is what the server says now. `nil` if it is gone.
+    ///
+    /// - Throws: `CancellationError`.
     private func confirmed(
         _ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness
     ) async throws -> ImageResult? {
@@ -136,7 +196,7 @@ struct ImageRevalidation: Sendable {
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
         guard let found = try await loader.lookUp(extended) else { return nil }
-        await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
+        try await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
 
@@ -151,9 +211,12 @@ struct ImageRevalidation: Sendable {
     }
 
     /// Notes what the server says now of an image that has not changed.
+    ///
+    /// - Throws: `CancellationError`.
     private func confirm(
         _ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness, extendsDisk: Bool
-    ) async {
+    ) async throws {
+        try Task.checkCancellation()
         var record = record
         record.freshness = freshness
         let cache = load.options.cache
@@ -165,8 +228,10 @@ struct ImageRevalidation: Sendable {
         }
     }
 
+    // MARK: - Without a load that waits
+
     /// Revalidates an image that is used meanwhile; once at a time for each entry. A changed image is kept, and a failure changes
-    /// nothing.
+    /// nothing but the pause until the server is asked again.
     private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord) {
         let entry = load.entry
         guard loader.revalidating.withLock({ $0.insert(entry).inserted }) else { return }
@@ -184,28 +249,32 @@ struct ImageRevalidation: Sendable {
     ///
     /// - Returns: whether it has changed, and was loaded.
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
-        guard let url = load.source.url, load.ofLowDataSource == nil, !record.freshness.validators.isEmpty,
-            await holds(load, record)
-        else {
-            _ = try await loader.loadedUnseen(load)
-            return true
-        }
-        let answer = try await load.options.observed.transferring {
-            try await load.options.downloader.revalidate(
-                url, record.freshness, processor: loader.processor(load), options: loader.limited(load.options).download
-            )
-        }
-        switch answer {
-        case .modified(let new):
-            _ = try await loader.result(load, loader.own(new, url, load, nil))
-            return true
-        case .notModified(let freshness):
-            if await removeShared(load, if: freshness) {
+        do {
+            let isNew = try await asked(load, record) { url, record -> Bool? in
+                let answer = try await load.options.observed.transferring {
+                    try await load.options.downloader.revalidate(
+                        url, record.freshness, processor: loader.processor(load),
+                        options: loader.limited(load.options))
+                }
+                try Task.checkCancellation()
+                switch answer {
+                case .modified(let new):
+                    _ = try await loader.result(load, loader.own(new, url, load, nil))
+                    return true
+                case .notModified(let freshness):
+                    if await removeShared(load, if: freshness) { return nil }
+                    try await confirm(load, record, freshness, extendsDisk: true)
+                    return false
+                }
+            } else: {
                 _ = try await loader.loadedUnseen(load)
                 return true
             }
-            await confirm(load, record, freshness, extendsDisk: true)
-            return false
+            if let url = load.source.url { loader.pauses.succeeded(url) }
+            return isNew
+        } catch {
+            noteFailure(load, error)
+            throw error
         }
     }
 
@@ -214,14 +283,14 @@ struct ImageRevalidation: Sendable {
     ///
     /// - Returns: whether it was loaded.
     func prefetchedStale(_ load: ImageLoad) async throws -> Bool {
-        guard let policy = load.options.freshness, policy.honoursServer, !load.options.onlyFromCache,
-            load.source.url != nil
-        else { return false }
-        guard let record = await record(of: load) else {
+        guard let policy = policy(load), !load.options.onlyFromCache else { return false }
+        let record = await record(of: load)
+        let decision = try await situation(load, policy, record?.freshness).decision
+        if decision == .use { return false }
+        guard let record, decision != nil else {
             _ = try await loader.loadedUnseen(load)
             return true
         }
-        guard policy.decision(for: record.freshness, at: seconds(load)) != .use else { return false }
         do {
             return try await renewedUnseen(load, record)
         } catch  where error.allowsStale && policy.mayServeAfterError(record.freshness, at: seconds(load)) {

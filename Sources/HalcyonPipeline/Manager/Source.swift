@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonCache
 import HalcyonNetworking
 import HalcyonSupport
 
@@ -38,12 +39,16 @@ public enum Source: Sendable {
         .provider(DataProvider(data, cacheKey: cacheKey))
     }
 
-    /// The key of the image in the cache.
+    /// The key of the image in the cache. In a key of your own, the control characters U+001E and U+001F are escaped, so that it cannot
+    /// be the key of an entry that is private to a user. Ask the cache by this property where a key may have them.
+    ///
+    /// See `PrivateContentTests.keyOfAnAppReachesNoPrivateImage()`.
     public var cacheKey: String {
         switch self {
         case .network(let url, let cacheKey):
-            cacheKey ?? (DataURLProvider.isDataURL(url) ? DataURLProvider.key(of: url) : url.absoluteString)
-        case .provider(let provider): provider.cacheKey
+            EntryOrigin.sourceKey(
+                cacheKey ?? (DataURLProvider.isDataURL(url) ? DataURLProvider.key(of: url) : url.absoluteString))
+        case .provider(let provider): EntryOrigin.sourceKey(provider.cacheKey)
         }
     }
 

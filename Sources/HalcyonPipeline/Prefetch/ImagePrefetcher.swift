@@ -254,3 +254,13 @@ package struct Prefetched: Sendable {
         bytes = result.isFromOriginal || result.source.url == nil ? 0 : result.originalData?.count ?? 0
     }
 }
+
+extension CallbackQueue {
+    /// Executes a user's block that may block, on a thread that is not of the cooperative pool: `.untouch` and `.custom` begin on `queue`.
+    fileprivate func offPool(on queue: DispatchQueue, _ block: @escaping @Sendable () -> Void) {
+        switch self {
+        case .untouch, .custom: queue.async { execute(block) }
+        case .mainCurrentOrAsync, .mainAsync, .dispatch: execute(block)
+        }
+    }
+}

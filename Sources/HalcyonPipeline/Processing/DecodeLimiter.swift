@@ -21,8 +21,9 @@ public final class DecodeLimiter: Sendable {
     public static let shared = DecodeLimiter(limit: ProcessInfo.processInfo.activeProcessorCount)
 
     private struct Waiting {
-        let work: LimitedWork
-        let start: @Sendable (TransferPriority) -> Void
+        let work: @Sendable () -> Void
+        let lane: CallbackLane
+        let priority: WorkPriority
     }
 
     private struct State {
@@ -32,31 +33,25 @@ public final class DecodeLimiter: Sendable {
         /// In the order of the calls.
         var waiting: [Waiting] = []
 
-        /// Whether there is a turn. Predicted loads, whose queue may be starved, leave one to all others.
-        func hasTurn(_ priority: TransferPriority, _ limit: Int) -> Bool {
-            running < limit && (priority != .veryLow || predicted < max(1, limit - 1))
-        }
-
-        mutating func enter(_ priority: TransferPriority) {
+        /// Gives a turn to work that waits: the first of the highest priority that may have one. O(waiting).
+        mutating func next(_ limit: Int) -> (item: Waiting, priority: TransferPriority)? {
+            guard running < limit else { return nil }
+            // Predicted loads, whose queue may be starved, leave a turn to all others.
+            let least: TransferPriority = predicted < max(1, limit - 1) ? .veryLow : .low
+            var best: (index: Int, priority: TransferPriority)?
+            for (index, item) in waiting.enumerated() {
+                let priority = item.priority.value
+                if priority >= least, best.map({ $0.priority < priority }) ?? true { best = (index, priority) }
+            }
+            guard let best else { return nil }
             running += 1
-            if priority == .veryLow { predicted += 1 }
+            if best.priority == .veryLow { predicted += 1 }
+            return (waiting.remove(at: best.index), best.priority)
         }
 
         mutating func leave(_ priority: TransferPriority) {
             running -= 1
             if priority == .veryLow { predicted -= 1 }
-        }
-
-        /// Gives turns to work that waits: the first of the highest priority that may have one. O(waiting) for each turn.
-        mutating func next(_ limit: Int) -> (start: @Sendable (TransferPriority) -> Void, priority: TransferPriority)? {
-            var best: (index: Int, priority: TransferPriority)?
-            for (index, item) in waiting.enumerated() {
-                let priority = item.work.priority
-                if hasTurn(priority, limit), best.map({ $0.priority < priority }) ?? true { best = (index, priority) }
-            }
-            guard let best else { return nil }
-            enter(best.priority)
-            return (waiting.remove(at: best.index).start, best.priority)
         }
     }
 
@@ -73,60 +68,29 @@ public final class DecodeLimiter: Sendable {
     public var load: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
 
     /// The priorities of those that wait, in the order of their calls.
-    var waitingPriorities: [TransferPriority] { state.withLock { $0.waiting.map(\.work.priority) } }
+    var waitingPriorities: [TransferPriority] { state.withLock { $0.waiting.map(\.priority.value) } }
 
     /// A queue that executes blocks on another one when they have a turn.
     func queue(over base: CallbackQueue, _ priority: TransferPriority) -> CallbackQueue {
-        LimitedWork(self, priority, base).queue
+        .custom { [self] in enqueue($0, on: CallbackLane(base, isOrdered: false), WorkPriority(priority)) }
     }
 
-    /// Executes a block on the queue of some work when that has a turn.
-    func execute(_ work: LimitedWork, _ block: @escaping @Sendable () -> Void) {
-        let start = { @Sendable [self] (priority: TransferPriority) in
-            work.base.later.execute { [self] in
-                defer { giveTurns(ended: priority) }
-                block()
-            }
-        }
-        let priority = state.withLock { state -> TransferPriority? in
-            let priority = work.priority
-            guard state.hasTurn(priority, limit) else {
-                state.waiting.append(Waiting(work: work, start: start))
-                return nil
-            }
-            state.enter(priority)
-            return priority
-        }
-        if let priority { start(priority) }
-    }
-
-    /// Gives the turns that are free, after one has ended or the priority of some work has changed.
-    func giveTurns(ended: TransferPriority? = nil) {
+    /// Gives the turns that are free.
+    private func giveTurns(ended: TransferPriority? = nil) {
         if let ended { state.withLock { $0.leave(ended) } }
-        while let (start, priority) = state.withLock({ $0.next(limit) }) { start(priority) }
+        while let (item, priority) = state.withLock({ $0.next(limit) }) {
+            item.lane.execute { [self] in
+                defer { giveTurns(ended: priority) }
+                item.work()
+            }
+        }
     }
 }
 
-extension CallbackQueue {
-    /// Executes a user's block that may block, on a thread that is not of the cooperative pool.
-    ///
-    /// - Parameter queue: where `.untouch` and `.custom` begin; by default a global queue.
-    func offPool(
-        on queue: DispatchQueue = .global(qos: .userInitiated), _ block: @escaping @Sendable () -> Void
-    ) {
-        switch self {
-        case .untouch, .custom: queue.async { execute(block) }
-        case .mainCurrentOrAsync, .mainAsync, .dispatch: execute(block)
-        }
-    }
-
-    /// The same queue where it executes blocks later; in place of those that execute them at once, within a call that ends another
-    /// block, a global one.
-    fileprivate var later: CallbackQueue {
-        switch self {
-        case .untouch: .dispatch(.global(qos: .userInitiated))
-        case .mainCurrentOrAsync: .mainAsync
-        case .mainAsync, .dispatch, .custom: self
-        }
+extension DecodeLimiter: WorkTurns {
+    package func enqueue(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: WorkPriority) {
+        state.withLock { $0.waiting.append(Waiting(work: work, lane: lane, priority: priority)) }
+        priority.observe { [self] _ in giveTurns() }
+        giveTurns()
     }
 }

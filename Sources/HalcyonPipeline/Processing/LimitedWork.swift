@@ -6,64 +6,55 @@ import Synchronization
 /// Work that takes a turn of a ``DecodeLimiter``, for one load or for several that share it.
 ///
 /// Its priority is the highest of the loads that want it now: one that joins, leaves or changes its priority moves the work while it
-/// waits. It is done on the queue of the most urgent load. A queue that has not begun it when a more urgent load joins is not waited
-/// for: the work is queued again, and whichever queue begins first does it.
+/// waits. It is queued on the queue of its first load, and on that of each load that joins and is more urgent than all others;
+/// whichever begins first does it.
 ///
 /// See `CancelledLoadTests.priorityMovesWorkThatWaits()` and `VariantTests.urgentLoadDoesNotWaitForPrefetchQueue()`.
 final class LimitedWork: Sendable {
-    private struct Load {
-        let number: Int
-        var priority: TransferPriority
-        let queue: CallbackQueue
-    }
-
     private struct State {
-        var loads: [Load]
+        /// The priority of each load; that of the last one stays when none is left.
+        var loads: [(number: Int, priority: TransferPriority)]
         var lastNumber = LimitedWork.firstLoad
-        /// The queue of the most urgent load; that of the last one when none is left.
-        var queue: CallbackQueue
+        /// The queue of the load that was the most urgent when it joined.
+        var lane: CallbackLane
         /// The blocks that have not begun.
         var blocks: [@Sendable () -> Void] = []
+
+        var priority: TransferPriority? { loads.map(\.priority).max() }
     }
 
     /// The number of the load that the work is made for.
     static let firstLoad = 1
 
     private let limiter: DecodeLimiter
+    private let priority: WorkPriority
     private let state: Mutex<State>
-    /// The raw value of ``priority``, which the limiter reads in its lock.
-    private let highest: Atomic<Int>
 
     /// Creates the work of a load.
     init(_ limiter: DecodeLimiter, _ priority: TransferPriority, _ queue: CallbackQueue) {
         self.limiter = limiter
+        self.priority = WorkPriority(priority)
         state = Mutex(
-            State(loads: [Load(number: Self.firstLoad, priority: priority, queue: queue)], queue: queue))
-        highest = Atomic(priority.rawValue)
+            State(loads: [(Self.firstLoad, priority)], lane: CallbackLane(queue, isOrdered: false)))
     }
 
-    /// The highest priority of the loads that want it; that of the last one when none is left.
-    var priority: TransferPriority { TransferPriority(rawValue: highest.load(ordering: .relaxed)) ?? .normal }
-
-    /// The queue of the most urgent load.
-    var base: CallbackQueue { state.withLock { $0.queue } }
-
     /// A queue that executes blocks when the work has a turn.
-    var queue: CallbackQueue { .custom { [self] block in limiter.execute(self, block) } }
+    var queue: CallbackQueue { .custom { [self] in enqueue($0, on: state.withLock { $0.lane }) } }
 
     /// Adds a load.
     ///
     /// - Returns: its number, for ``setPriority(_:of:)`` and ``leave(_:)``.
     func join(_ priority: TransferPriority, _ queue: CallbackQueue) -> Int {
+        let lane = CallbackLane(queue, isOrdered: false)
         let (number, isUrgent) = state.withLock { state in
-            let isUrgent = state.loads.allSatisfy { $0.priority < priority } && !state.blocks.isEmpty
+            let isUrgent = state.priority.map { $0 < priority } ?? true
+            if isUrgent { state.lane = lane }
             state.lastNumber += 1
-            state.loads.append(Load(number: state.lastNumber, priority: priority, queue: queue))
-            update(&state)
-            return (state.lastNumber, isUrgent)
+            state.loads.append((state.lastNumber, priority))
+            if isUrgent { self.priority.set(priority) }
+            return (state.lastNumber, isUrgent && !state.blocks.isEmpty)
         }
-        if isUrgent { enqueue() }
-        limiter.giveTurns()
+        if isUrgent { enqueue(begin, on: lane) }
         return number
     }
 
@@ -72,16 +63,15 @@ final class LimitedWork: Sendable {
         state.withLock { state in
             guard let index = state.loads.firstIndex(where: { $0.number == load }) else { return }
             state.loads[index].priority = priority
-            update(&state)
+            if let highest = state.priority { self.priority.set(highest) }
         }
-        limiter.giveTurns()
     }
 
     /// Removes a load that is cancelled.
     func leave(_ load: Int) {
         state.withLock { state in
             state.loads.removeAll { $0.number == load }
-            update(&state)
+            if let highest = state.priority { priority.set(highest) }
         }
     }
 
@@ -92,7 +82,7 @@ final class LimitedWork: Sendable {
         let cancellation = LoadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                state.withLock { state in
+                let lane = state.withLock { state in
                     state.blocks.append {
                         continuation.resume(
                             with: Result {
@@ -100,28 +90,25 @@ final class LimitedWork: Sendable {
                                 return try block()
                             })
                     }
+                    return state.lane
                 }
-                enqueue()
+                enqueue(begin, on: lane)
             }
         } onCancel: {
             cancellation.cancel()
         }
     }
 
-    private func update(_ state: inout State) {
-        // The first of those with the highest priority.
-        guard let best = state.loads.max(by: { $0.priority < $1.priority }) else { return }
-        state.queue = best.queue
-        highest.store(best.priority.rawValue, ordering: .relaxed)
+    /// Executes the blocks that have not begun.
+    private func begin() {
+        let blocks = state.withLock { state in
+            defer { state.blocks = [] }
+            return state.blocks
+        }
+        for block in blocks { block() }
     }
 
-    private func enqueue() {
-        limiter.execute(self) { [self] in
-            let blocks = state.withLock { state in
-                defer { state.blocks = [] }
-                return state.blocks
-            }
-            for block in blocks { block() }
-        }
+    private func enqueue(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane) {
+        limiter.enqueue(work, on: lane, priority)
     }
 }

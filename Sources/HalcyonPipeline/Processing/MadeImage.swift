@@ -174,7 +174,8 @@ extension ProviderMerger {
     /// Joins the load of a provider and returns its image. The retry strategy decides about errors of the provider, not about bytes
     /// of which no image can be made.
     func load(
-        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: ImageLoadOptions, _ attempts: Attempts
+        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: DownloadOptions, _ attempts: Attempts,
+        _ task: DownloadTask?
     ) async throws -> Provided {
         let answer = try await attempts.of(provider.cacheKey) {
             let waiter = LoadWaiter(self)
@@ -183,10 +184,11 @@ extension ProviderMerger {
                 ProcessorKey(maker.identifier, Provided.self), Callbacks(waiter),
                 load: { { _, _ in try await provider.data() } },
                 job: {
-                    Job(queue: options.processingQueue) { data in
+                    Job(queue: options.processingQueue, turns: options.processingTurns) { data in
                         LoadOutcome { Provided(made: try maker.image(of: data), data: data) }
                     }
                 })
+            task?.follow { [token = waiter.token] in self.setPriority(token, $0) }
             let answer = await waiter.answer()
             if case .failure(let error) = answer { throw error }
             return answer

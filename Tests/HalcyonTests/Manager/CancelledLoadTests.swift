@@ -14,15 +14,18 @@ struct CancelledLoadTests {
     func cancelledBeforeReading(_ kind: LoadKind) async throws {
         let bed = try await CancellingBed()
         try await bed.keepOriginal()
-        let options = bed.options(kind)
-        bed.cache.tiers.disk.queue.suspend()
-        let load = bed.start(options, kind)
+        // Reads of the file wait for this change of it.
+        let gate = DispatchSemaphore(value: 0)
+        let change = Task {
+            await bed.cache.tiers.onDisk(.change(fake("a").absoluteString)) { _ in gate.wait() }
+        }
         await waitUntil { bed.cache.tiers.disk.pendingCount == 1 }
-        print("DEBUG \(kind) pending")
+        let load = bed.start(bed.options(kind), kind)
+        await waitUntil { bed.cache.tiers.disk.pendingCount == 2 }
         load.cancel()
-        bed.cache.tiers.disk.queue.resume()
+        gate.signal()
+        _ = await change.value
         #expect(await load.value?.isCancellation == true)
-        print("DEBUG \(kind) ended")
         await bed.expectNothing()
     }
 
@@ -42,7 +45,9 @@ struct CancelledLoadTests {
     @Test("Ten reused cells that pass over 200 images on disk send no request")
     func cellsOverCachedImagesSendNothing() async throws {
         let bed = try await CancellingBed()
-        for number in 0..<200 { try bed.cache.diskStorage?.store(value: bed.sample.file, forKey: "http://fake/\(number)") }
+        for number in 0..<200 {
+            try bed.cache.diskStorage?.store(value: bed.sample.file, forKey: "http://fake/\(number)")
+        }
         let release = bed.occupyLimiter()
         var cells = [Task<(any Error)?, Never>?](repeating: nil, count: 10)
         var loads: [Task<(any Error)?, Never>] = []
@@ -66,7 +71,9 @@ struct CancelledLoadTests {
             let bed = try await CancellingBed()
             try await bed.keepOriginal()
             let release = bed.occupyLimiter()
-            let (one, two) = (bed.start(bed.options(kind), kind), bed.start(bed.options(kind), kind))
+            let one = bed.start(bed.options(kind), kind)
+            await waitUntil { bed.limiter.load.waiting == 1 }
+            let two = bed.start(bed.options(kind), kind)
             await waitUntil { bed.loader.lookUps.waiterCount + bed.loader.variants.waiterCount == 2 }
             two.cancel()
             release()
@@ -198,24 +205,23 @@ struct CancelledLoadTests {
         #expect(bed.cache.isCached(forKey: fake("a").absoluteString))
     }
 
-    @Test("A change of priority moves a load that waits to be decoded, and a joined load moves it until it leaves")
+    @Test("A change of priority moves a load that waits to be processed, and a joined load moves it until it leaves")
     func priorityMovesWorkThatWaits() async throws {
         let bed = try await CancellingBed()
         let names = ["first", "second", "third"]
-        for name in names { try bed.cache.diskStorage?.store(value: bed.sample.file, forKey: "http://fake/\(name)") }
-        /// The order in which the images become ready.
+        /// The order in which the images are processed.
         func order(_ wanted: [TransferPriority], _ change: ([DownloadTask]) async -> Void) async -> [String] {
-            bed.cache.clearMemoryCache()
+            await bed.cache.clear()
+            for name in names {
+                _ = try? bed.cache.diskStorage?.store(value: bed.sample.file, forKey: "http://fake/\(name)")
+            }
             let order = Mutex<[String]>([])
             let release = bed.occupyLimiter()
             var tasks: [DownloadTask] = []
             for (number, name) in names.enumerated() {
                 let options = ImageOptions {
                     ($0.priority, $0.callbackQueue) = (.low, .untouch)
-                    $0.imageModifier = AnyImageModifier { image in
-                        order.withLock { $0.append(name) }
-                        return image
-                    }
+                    $0.processor = NamingProcessor(name) { name in order.withLock { $0.append(name) } }
                 }
                 tasks.append(bed.manager.retrieveImage(with: fake(name), options: options))
                 await waitUntil { bed.limiter.load.waiting == number + 1 }
@@ -223,7 +229,8 @@ struct CancelledLoadTests {
             await change(tasks)
             await waitUntil { bed.limiter.waitingPriorities == wanted }
             release()
-            await waitUntil { order.withLock { $0.count } == 3 }
+            await waitUntil { order.withLock { $0.count } == 3 && bed.loader.variants.count == 0 }
+            await bed.settle()
             return order.withLock { $0 }
         }
         #expect(await order([.low, .low, .low]) { _ in } == ["first", "second", "third"])
@@ -235,15 +242,16 @@ struct CancelledLoadTests {
             $0[2].setPriority(.veryLow)
         }
         #expect(lowered == ["second", "first", "third"])
-        // A visible load joins the third, and stays or leaves it.
+        // A visible load joins the third, on its own queue as well, and stays or leaves it.
         func visible() -> Task<(any Error)?, Never> {
-            Task { await failure { try await bed.manager.image(for: fake("third")) } }
+            let options = ImageOptions(processor: NamingProcessor("third") { _ in })
+            return Task { await failure { try await bed.manager.image(for: fake("third"), options: options) } }
         }
-        let joined = await order([.low, .low, .normal]) { _ in _ = visible() }
+        let joined = await order([.low, .low, .normal, .normal]) { _ in _ = visible() }
         #expect(joined == ["third", "first", "second"])
-        let left = await order([.low, .low, .low]) { _ in
+        let left = await order([.low, .low, .low, .low]) { _ in
             let load = visible()
-            await waitUntil { bed.limiter.waitingPriorities == [.low, .low, .normal] }
+            await waitUntil { bed.limiter.waitingPriorities == [.low, .low, .normal, .normal] }
             load.cancel()
         }
         #expect(left == ["first", "second", "third"])
@@ -401,6 +409,21 @@ private final class HeldProcessor: BitmapProcessor {
     func process(_ picture: Bitmap) -> Bitmap {
         calls.add(1, ordering: .sequentiallyConsistent)
         if isHeld { gate.wait() }
+        return picture
+    }
+}
+
+/// Returns the picture unchanged, and says that it was called.
+private struct NamingProcessor: BitmapProcessor {
+    let identifier: String
+    private let called: @Sendable (String) -> Void
+
+    init(_ name: String, _ called: @escaping @Sendable (String) -> Void) {
+        (identifier, self.called) = (name, called)
+    }
+
+    func process(_ picture: Bitmap) -> Bitmap {
+        called(identifier)
         return picture
     }
 }

@@ -127,6 +127,7 @@ struct ManagerFreshnessTests {
         let versions = Versions("\"1\"", sample.file, "no-store")
         let server = try versions.start()
         let fixture = try ManagerFixture()
+        let options = { self.options(FreshnessPolicy(staleIfError: nil)) }
         for _ in 0..<2 { _ = try await fixture.manager.image(for: server.url("/a"), options: options()) }
         #expect(versions.log == ["200 -", "200 -"] && fixture.cache.memoryStorage.count == 0)
         _ = try await fixture.manager.image(for: server.url("/a"))
@@ -170,5 +171,193 @@ struct ManagerFreshnessTests {
         #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) != nil)
         await fixture.cache.clear()
         #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) == nil)
+    }
+
+    /// A transport that answers with a picture, its fields and a status, and 304 to its tag; or fails.
+    private final class Origin: Transport {
+        private struct Ended: Transfer {
+            func cancel() {}
+            func pause() {}
+            func resume() {}
+            func setPriority(_ priority: TransferPriority) {}
+        }
+
+        let fields: Mutex<HeaderFields>
+        let error = Mutex<NetworkError?>(nil)
+        let file: Data
+        private let asked = Atomic(0)
+
+        init(_ file: Data, _ fields: HeaderFields) {
+            self.file = file
+            self.fields = Mutex(fields)
+        }
+
+        var askedCount: Int { asked.load(ordering: .relaxed) }
+
+        func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
+            asked.add(1, ordering: .relaxed)
+            let fields = fields.withLock { $0 }
+            let isKnown = request.headers["If-None-Match"].map { $0 == fields["ETag"] } ?? false
+            if let error = error.withLock({ $0 }) {
+                receiver.finished(.failure(error))
+            } else {
+                receiver.received(ResponseHead(url: request.url, status: isKnown ? 304 : 200, headers: fields))
+                if !isKnown { file.withUnsafeBytes { receiver.received($0) } }
+                receiver.finished(.success(TransferMetrics()))
+            }
+            return Ended()
+        }
+    }
+
+    @Test("A 304 without Cache-Control leaves max-age and must-revalidate as the 200 said")
+    func notModifiedWithoutDirectivesKeepsThem() async throws {
+        let sample = try EncodedPicture()
+        let origin = Origin(sample.file, ["ETag": "\"1\"", "Cache-Control": "max-age=10, must-revalidate"])
+        let fixture = try ManagerFixture(origin)
+        let policy = options(FreshnessPolicy(staleWhileRevalidate: 3_600))
+        func look() async throws { _ = try await fixture.manager.image(for: fake("a"), options: policy) }
+        try await look()
+        origin.fields.withLock { $0 = ["ETag": "\"1\""] }
+        fixture.clock.advance(by: 11)
+        try await look()
+        #expect(origin.askedCount == 2)
+        // Fresh for ten seconds again, and then asked for before it is shown.
+        fixture.clock.advance(by: 9)
+        try await look()
+        #expect(origin.askedCount == 2)
+        fixture.clock.advance(by: 1)
+        origin.error.withLock { $0 = .cannotConnect("no route") }
+        #expect(await failure { try await look() } as? NetworkError == .cannotConnect("no route"))
+    }
+
+    @Test("An image without Cache-Control is not asked for at every view, but after a tenth of its age")
+    func estimatedLifetimeIsUsed() async throws {
+        let sample = try EncodedPicture()
+        let clock = ManualClock()
+        let origin = Origin(sample.file, ["Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT", "ETag": "\"1\""])
+        let fixture = try ManagerFixture(origin, clock: clock)
+        let tenth = min(clock.now / 1_000_000 / 10, 86_400)
+        func look(_ policy: FreshnessPolicy = FreshnessPolicy()) async throws {
+            _ = try await fixture.manager.image(for: fake("a"), options: options(policy))
+        }
+        for _ in 0..<3 { try await look() }
+        fixture.clock.advance(by: Double(tenth) - 1)
+        try await look()
+        #expect(origin.askedCount == 1)
+        try await look(FreshnessPolicy(heuristicShare: 0))
+        #expect(origin.askedCount == 2)
+    }
+
+    @Test("An answer that was received when the clock was ahead does not stay fresh until then")
+    func clockThatWasAheadKeepsNothingFresh() async throws {
+        let sample = try EncodedPicture()
+        let origin = Origin(sample.file, ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
+        let fixture = try ManagerFixture(origin)
+        fixture.clock.advance(by: 200_000_000)
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        fixture.clock.advance(by: -200_000_000)
+        for _ in 0..<2 { _ = try await fixture.manager.image(for: fake("a"), options: options()) }
+        // Once, and not again within its minute.
+        #expect(origin.askedCount == 2)
+        fixture.clock.advance(by: 60)
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        #expect(origin.askedCount == 3)
+    }
+
+    @Test(
+        "Offline, a stale image is shown for a week, and the server is asked again after a pause",
+        arguments: [false, true])
+    func offlineShowsWhatIsThere(inBackground: Bool) async throws {
+        let sample = try EncodedPicture()
+        let origin = Origin(sample.file, ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
+        let fixture = try ManagerFixture(origin, memory: .lasting(cost: 1 << 20))
+        var call = ImageOptions()
+        call.freshness = FreshnessPolicy(staleWhileRevalidate: inBackground ? 100_000 : nil)
+        call.waitForCache = true
+        func look() async throws -> ImageResult {
+            let found = try await fixture.manager.image(for: fake("a"), options: call)
+            await waitUntil { fixture.manager.loader.revalidating.withLock { $0.isEmpty } }
+            return found
+        }
+        _ = try await look()
+        origin.error.withLock { $0 = .timedOut(.connect) }
+        fixture.clock.advance(by: 11)
+        // One request in each pause: 10, 20 and 40 seconds.
+        for (pause, count) in [(9, 2), (1, 2), (19, 3), (1, 3), (39, 4)] {
+            #expect(try await look().image == sample.picture && origin.askedCount == count)
+            #expect(try await look().image == sample.picture && origin.askedCount == count)
+            fixture.clock.advance(by: Double(pause))
+        }
+        origin.error.withLock { $0 = nil }
+        fixture.clock.advance(by: 1)
+        _ = try await look()
+        #expect(origin.askedCount == 5 && fixture.manager.loader.pauses.count == 0)
+        // A week after it was fresh it is an error.
+        origin.error.withLock { $0 = .cannotConnect("no route") }
+        call.freshness = FreshnessPolicy()
+        fixture.clock.advance(by: 10 + 604_800 - 1)
+        _ = try await look()
+        fixture.clock.advance(by: 1)
+        #expect(await failure { try await look() } as? NetworkError == .cannotConnect("no route"))
+    }
+
+    @Test("Offline, a variant is made of a stale original")
+    func offlineMakesVariantOfStaleOriginal() async throws {
+        let sample = try EncodedPicture()
+        let origin = Origin(sample.file, ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
+        let fixture = try ManagerFixture(origin)
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        fixture.clock.advance(by: 20)
+        origin.error.withLock { $0 = .cannotConnect("no route") }
+        var call = options()
+        call.processor = BlackWhiteImageProcessor()
+        let made = try await fixture.manager.image(for: fake("a"), options: call)
+        #expect(try made.image == BlackWhiteImageProcessor().process(sample.picture) && made.isFromOriginal)
+        call.freshness = FreshnessPolicy(staleIfError: nil)
+        call.processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+        #expect(await failure { try await fixture.manager.image(for: fake("a"), options: call) } is NetworkError)
+    }
+
+    @Test("Joined loads of a stale image read and hash its file once")
+    func joinedLoadsCheckTheFileOnce() async throws {
+        let (sample, transport) = (try EncodedPicture(), FakeTransport())
+        let fixture = try ManagerFixture(transport)
+        let fields: HeaderFields = ["ETag": "\"1\"", "Cache-Control": "max-age=10"]
+        transport.answer("a", sample.file, headers: fields)
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        fixture.clock.advance(by: 11)
+        let loads = (0..<20).map { _ in
+            Task { [options = options()] in try await fixture.manager.image(for: fake("a"), options: options) }
+        }
+        await fixture.downloader.waitForWaiters(20)
+        let checks = fixture.manager.loader.checks
+        #expect(checks.madeCount == 1 && checks.count == 1)
+        transport.answer("a", Data(), status: 304, headers: fields)
+        for load in loads { #expect(try await load.value.image == sample.picture) }
+        #expect(checks.count == 0)
+        // The next time it is checked again.
+        fixture.clock.advance(by: 11)
+        transport.answer("a", Data(), status: 304, headers: fields)
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        #expect(checks.madeCount == 2)
+    }
+
+    @Test("A load that is cancelled while it revalidates notes nothing, and its image stays as it was")
+    func cancelledRevalidationNotesNothing() async throws {
+        let (sample, transport) = (try EncodedPicture(), FakeTransport())
+        let fixture = try ManagerFixture(transport)
+        transport.answer("a", sample.file, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
+        _ = try await fixture.manager.image(for: fake("a"), options: options())
+        let key = fake("a").absoluteString
+        let note = fixture.cache.tiers.notes.note(of: key)
+        fixture.clock.advance(by: 11)
+        let load = Task { [options = options()] in try await fixture.manager.image(for: fake("a"), options: options) }
+        await transport.waitForCalls(2)
+        load.cancel()
+        #expect(await failure { try await load.value } is CancellationError)
+        await waitUntil { fixture.manager.loader.checks.count == 0 }
+        await fixture.settle()
+        #expect(fixture.cache.tiers.notes.note(of: key) == note && note != nil)
+        #expect(fixture.manager.loader.pauses.count == 0 && fixture.cache.isCached(forKey: key))
     }
 }

@@ -203,6 +203,23 @@ struct ManagerOptionTests {
         #expect(await manager.imageCachedType(for: Resource(fake("a")), options: options) == .none)
     }
 
+    @Test("A variant is made of the original under the configured file extension, whatever the load's is")
+    func originalHasConfiguredExtension() async throws {
+        let sample = try EncodedPicture()
+        let transport = FakeTransport(answerAtOnce: sample.file)
+        let fixture = try ManagerFixture(transport)
+        let options = ImageOptions {
+            ($0.processor, $0.forcedExtension) = (BlackWhiteImageProcessor(), "webp")
+        }
+        for (name, forced, isFromOriginal) in [("a", nil, true), ("b", "webp", false)] {
+            _ = try fixture.cache.diskStorage?.store(
+                value: sample.file, forKey: fake(name).absoluteString, forcedExtension: forced)
+            let made = try await fixture.manager.image(for: fake(name), options: options)
+            #expect(made.isFromOriginal == isFromOriginal)
+        }
+        #expect(transport.calls == [.start("b", .normal)])
+    }
+
     @Test(
         "Joined loads wait until the image is on disk, and the entry gets the latest expiration",
         arguments: [true, false])

@@ -150,7 +150,7 @@ struct PrefetcherTests {
         let fixture = try ManagerFixture()
         let resource = Resource(server.url("/a"))
         var options = ImageOptions()
-        options.freshness = FreshnessPolicy()
+        options.freshness = FreshnessPolicy(staleIfError: nil)
         options.waitForCache = true
         func prefetch(_ options: ImageOptions) async -> PrefetchReport {
             await ImagePrefetcher(resources: [resource], manager: fixture.manager, options: options).run()

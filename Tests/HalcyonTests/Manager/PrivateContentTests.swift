@@ -72,7 +72,10 @@ struct PrivateContentTests {
                 let found = try await load(fixture, server.url, user, by: field)
                 let expected = try Server.colors[user]?().picture
                 #expect(found.cacheType == .disk && found.image == expected)
-                #expect(fixture.manager.imageInMemory(for: Resource(server.url, user: user))?.image == found.image)
+                let request = ImageOptions { $0.requestModifier = Naming(field: field, value: user) }
+                #expect(
+                    fixture.manager.imageInMemory(for: Resource(server.url, user: user), options: request)?.image
+                        == found.image)
             }
             #expect(fixture.manager.imageInMemory(for: Resource(server.url, user: "u3")) == nil)
             #expect(!fixture.cache.isCached(forKey: server.url.absoluteString))
@@ -396,6 +399,33 @@ struct PrivateContentTests {
         #expect(fixture.cache.statistics.disk.stores == 2)
     }
 
+    @Test("A key of an app's own that has the separator reaches no image of another user", arguments: [false, true])
+    func keyOfAnAppReachesNoPrivateImage(isVariant: Bool) async throws {
+        let server = try Server(["Cache-Control: private, max-age=60"])
+        let fixture = try ManagerFixture()
+        let processor = BlackWhiteImageProcessor()
+        _ = try await load(fixture, server.url, "bob", by: nil) { if isVariant { $0.processor = processor } }
+        let key = server.url.absoluteString + "\u{1F}bob"
+        let options = ImageOptions {
+            $0.onlyFromCache = true
+            if isVariant { $0.processor = processor }
+        }
+        let stolen = Resource(server.url, cacheKey: key, user: "mallory")
+        #expect(fixture.manager.imageInMemory(for: stolen, options: options) == nil)
+        #expect(await fixture.manager.imageCachedType(for: stolen, options: options) == .none)
+        #expect(await failure { try await fixture.manager.image(for: stolen, options: options) } is ManagerError)
+        // It is a key like any other, and removes what it names.
+        let plain = ImageOptions { $0.waitForCache = true }
+        let own = Resource(server.url, cacheKey: key)
+        #expect(own.cacheKey == server.url.absoluteString + "\u{1E}1bob")
+        _ = try await fixture.manager.image(for: own, options: plain)
+        #expect(await fixture.manager.imageCachedType(for: own) == .memory)
+        await fixture.manager.remove(key)
+        #expect(await fixture.manager.imageCachedType(for: own) == .none)
+        let owner = Resource(server.url, user: "bob")
+        #expect(await fixture.manager.imageCachedType(for: owner, options: options) == .memory)
+    }
+
     @Test("An entry without a freshness record is loaded again, and served if the server fails")
     func entryWithoutRecordIsLoadedAgain() async throws {
         let (old, new) = (try EncodedPicture(), try EncodedPicture.blue)
@@ -408,6 +438,7 @@ struct PrivateContentTests {
         versions.version.withLock { $0.fails = true }
         #expect(try await fixture.manager.image(for: url, options: fresh).image == old.picture)
         versions.version.withLock { $0.fails = false }
+        fixture.clock.advance(by: 10)
         #expect(try await fixture.manager.image(for: url, options: fresh).image == new.picture)
         #expect(versions.log.last == "200 -")
     }

@@ -145,6 +145,8 @@ struct SourceTests {
             var tiers: [CacheType] = []
             for round in 0..<3 {
                 if round == 2 { fixture.cache.clearMemoryCache() }
+                // Its bytes are on disk, which is not read on the caller's thread.
+                #expect(fixture.manager.imageInMemory(for: Resource(source), options: options) == nil)
                 let result = try await fixture.manager.image(for: source, options: options)
                 tiers.append(result.cacheType)
                 #expect(result.originalData == file)

@@ -140,7 +140,8 @@ struct SerializerTests {
             options.showsTruncated = true
             let decoder = ImageDecoder(options: options)
             guard let shown = try? decoder.decode(data.dropLast(5)) else { continue }
-            #expect(ImageFormat(of: data) == .jpeg && shown.provenance?.isComplete == false)
+            #expect(name.hasPrefix("jpeg") || name.hasPrefix("gif"))
+            #expect(shown.provenance?.isComplete == false)
             let showing = BitmapSerializer(decoder: decoder)
             #expect(showing.data(with: shown, original: data.dropLast(5)) == nil)
             #expect(showing.data(with: TintImageProcessor(color: .black).process(shown), original: nil) == nil)

@@ -33,6 +33,37 @@ struct EntryOriginTests {
         #expect(EntryOrigin.sharedKey(of: "a\u{1F}anna", user: "ann") == "a\u{1F}anna")
     }
 
+    @Test("No two keys, owners and selecting fields share an entry, whatever characters they have")
+    func differentOwnersAndKeysShareNoEntry() {
+        let letters = ["a", "@", "%", "V", "\u{1E}", "\u{1F}", "1", "0", "\u{301}"]
+        let names = [""] + letters + letters.flatMap { first in letters.map { first + $0 } }
+        // Compared as bytes: canonically equal strings are different keys.
+        var keys: Set<[UInt8]> = []
+        func isNew(_ key: String) -> Bool { keys.insert(Array(key.utf8)).inserted }
+        for name in names {
+            let source = EntryOrigin.sourceKey(name)
+            #expect(isNew(source), "\(name.debugDescription)")
+            #expect(source.utf8.contains(0x1F) == false)
+            for user in names {
+                for variant in [nil, "0123456789abcdef"] {
+                    let key = EntryOrigin.privateKey(source, of: user, variant: variant)
+                    #expect(isNew(key), "\(name.debugDescription) \(user.debugDescription)")
+                    for identifier in ["", "p", "x\u{1F}bob"] {
+                        let computed = key.computedKey(with: identifier)
+                        #expect(
+                            EntryOrigin.isKey(computed, ofOwner: user) && EntryOrigin.isKey(computed, ofSource: source))
+                        #expect(!EntryOrigin.isKey(computed, ofOwner: user + "b"))
+                        let shared = EntryOrigin.sharedKey(of: computed, user: user)
+                        #expect(shared.utf8.elementsEqual(source.computedKey(with: identifier).utf8))
+                    }
+                    #expect(EntryOrigin(key: key).owner == EntryOrigin.owner(of: user))
+                    #expect(EntryOrigin(key: key).source == EntryOrigin(key: source).source)
+                }
+            }
+        }
+        #expect(EntryOrigin(key: "a".computedKey(with: "x\u{1F}bob")).isPrivate == false)
+    }
+
     @Test("Removing a user keeps the entries of users whose names begin alike")
     func removingUserKeepsSimilarNames() async throws {
         let fixture = try CacheFixture()

@@ -22,7 +22,11 @@ extension FuzzTarget {
             var parser = HeadParser()
             for line in data.split(separator: 10) { Data(line).withUnsafeBytes { parser.add($0) } }
             let head = parser.head(url: url)
-            let freshness = Freshness(head, requested: 1_700_000_000, received: 1_700_000_001, heuristic: 0.1)
+            let freshness = Freshness(head, requested: 1_700_000_000, received: 1_700_000_001)
+            guard Freshness(encoded: freshness.encoded) == freshness else {
+                fatalError("freshness is not read as written")
+            }
+            _ = Freshness(encoded: data)
             _ = freshness.refreshed(by: head, requested: 1_700_000_002, received: 1_700_000_003)
             for now in [0, 1_700_000_100, Int64.max / 4] {
                 _ = FreshnessPolicy().decision(for: freshness, at: now)

@@ -13,12 +13,14 @@ extension FuzzTarget {
 /// One input of the fuzzer: decoded whole and small, within a limit that keeps an execution quick. Whatever is thrown must be an
 /// `ImageError`, and whatever is decoded must have the size that the header says; anything else ends the process.
 @Sendable private func fuzzDecoding(_ data: Data) {
-    decodeBothWays(data)
-    if ImageFormat(of: data) == .png { decodeBothWays(repairedPNG(data)) }
+    var decoder = ImageDecoder(pixelLimit: 40_000)
+    decodeBothWays(data, decoder)
+    if ImageFormat(of: data) == .png { decodeBothWays(repairedPNG(data), decoder) }
+    decoder.options.showsTruncated = true
+    decodeBothWays(data, decoder)
 }
 
-private func decodeBothWays(_ data: Data) {
-    let decoder = ImageDecoder(pixelLimit: 40_000)
+private func decodeBothWays(_ data: Data, _ decoder: ImageDecoder) {
     do {
         let picture = try decoder.decode(data)
         guard try decoder.information(of: data).size == picture.size,
