@@ -208,8 +208,10 @@ struct ByteNameTests {
         }
         let loads = users.map { user in Task { try await load(user).image } }
         await fixture.downloader.waitForWaiters(2)
+        await waitUntil { transport.waiting.count == 1 }
         transport.answer("a", pictures[0].file, headers: ["Cache-Control": "private, max-age=60"])
         // The load whose transfer it is not asks again.
+        await waitUntil { transport.waiting.count == 1 && transport.calls.count == 2 }
         transport.answer("a", pictures[1].file, headers: ["Cache-Control": "private, max-age=60"])
         var images: [Bitmap] = []
         for load in loads { images.append(try await load.value) }
