@@ -315,10 +315,16 @@ final class ImageLoader: Sendable {
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
-            let result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), limited(load.options), task)
+            do {
+                let result = try await load.options.observed.transferring {
+                    try await downloader.download(url, processor(load), limited(load.options), task)
+                }
+                return try await self.result(load, own(result, url, load, task))
+            } catch NetworkError.constrainedNetwork {
+                // The downloader's configuration did not know of the mode, or it has begun since.
+                guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
+                return try await image(low, task)
             }
-            return try await self.result(load, own(result, url, load, task))
         }
     }
 
