@@ -323,7 +323,7 @@ final class ImageLoader: Sendable {
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.
                 guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
-                return try await image(low, task)
+                return try await low.isPrefetch ? loaded(low, task) : image(low, task)
             }
         }
     }
