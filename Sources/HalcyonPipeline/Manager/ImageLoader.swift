@@ -317,10 +317,16 @@ final class ImageLoader: Sendable {
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
             try load.check(url)
-            let result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), limited(load.options), task)
+            do {
+                let result = try await load.options.observed.transferring {
+                    try await downloader.download(url, processor(load), limited(load.options), task)
+                }
+                return try await self.result(load, own(result, url, load, task))
+            } catch NetworkError.constrainedNetwork {
+                // The downloader's configuration did not know of the mode, or it has begun since.
+                guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
+                return try await low.isPrefetch ? loaded(low, task) : image(low, task)
             }
-            return try await self.result(load, own(result, url, load, task))
         }
     }
 
