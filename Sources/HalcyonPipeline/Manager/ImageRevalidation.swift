@@ -27,6 +27,15 @@ struct FreshnessRecord: Codable, Sendable {
 
     /// The record as a cache's note.
     var note: Data? { try? JSONEncoder().encode(self) }
+
+    /// Returns what makes the notes of stored bytes: the record of what the server says of them. Without anything to
+    /// note, the earlier note stays if it is of the same bytes.
+    static func noting(_ freshness: Freshness?) -> NoteMaker {
+        { bytes, earlier in
+            if let freshness { return FreshnessRecord(freshness, of: bytes).note }
+            return FreshnessRecord(note: earlier)?.isOf(bytes) == true ? earlier : nil
+        }
+    }
 }
 
 /// Cached images and their freshness, for loads that heed the server.
@@ -95,7 +104,7 @@ struct ImageRevalidation: Sendable {
 
     /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
     func freshnessOfOriginal(_ load: ImageLoad) async throws -> (isUsable: Bool, noted: FreshnessRecord?) {
-        let record = await record(load.options.originalCache, load.key)
+        let record = await record(load.options.originalCache, load.key, load.originalOptions.forcedExtension)
         try Task.checkCancellation()
         guard let policy = load.options.freshness, policy.honoursServer, load.source.url != nil else {
             return (true, record)
@@ -106,17 +115,17 @@ struct ImageRevalidation: Sendable {
 
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
-        await record(load.options.cache, load.computedKey)
+        await record(load.options.cache, load.computedKey, load.options.forcedExtension)
     }
 
     // MARK: - Inside
 
     private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.tiers.clock.now / 1_000_000 }
 
-    private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        let notes = cache.tiers.notes
-        guard notes.mayHaveAny else { return nil }
-        return await cache.tiers.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
+    private func record(
+        _ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?
+    ) async -> FreshnessRecord? {
+        FreshnessRecord(note: await cache.tiers.notes.settled(of: computed, forcedExtension: forcedExtension))
     }
 
     private func isThere(_ load: ImageLoad) async -> Bool {
@@ -157,8 +166,8 @@ struct ImageRevalidation: Sendable {
         var record = record
         record.freshness = freshness
         let cache = load.options.cache
-        let (confirmed, computed, notes) = (record.note, load.computedKey, cache.tiers.notes)
-        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
+        let computed = load.computedKey
+        await cache.tiers.notes.set(record.note, of: computed, forcedExtension: load.options.forcedExtension)
         if extendsDisk {
             await cache.tiers.extend(
                 computed, forcedExtension: load.options.forcedExtension, .restarting(load.options.diskCacheExpiration))
