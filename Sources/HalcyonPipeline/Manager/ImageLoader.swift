@@ -453,7 +453,7 @@ final class ImageLoader: Sendable {
         let disk = load.diskPlace
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
-        let record = heeds ? freshness : nil
+        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
         let computed = load.computedKey
         let isOnDisk = try await made.inTurn {
             let toDisk =
@@ -478,10 +478,7 @@ final class ImageLoader: Sendable {
                 made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
                 keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                kept: { [notes = cache.tiers.notes] in
-                    made.stored($0, at: disk)
-                    notes.note(record, of: $0, at: computed)
-                },
+                note: noting, kept: { made.stored($0, at: disk) },
                 done: { _ in
                     if toMemory { made.written(memory) }
                     if toDisk { made.written(disk) }
@@ -503,7 +500,7 @@ final class ImageLoader: Sendable {
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
-        let record = options.freshness?.honoursServer == true ? freshness : nil
+        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.tiers.clock.now) {
@@ -519,9 +516,7 @@ final class ImageLoader: Sendable {
                     let picture = try? decoder.decode(original)
                     return picture.flatMap { serializer.data(with: $0, original: original) }
                 },
-                forKey: key, options: load.originalOptions,
-                kept: { [notes = originals.tiers.notes] in notes.note(record, of: $0, at: key) },
-                done: { made.written(place) })
+                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }
@@ -531,30 +526,19 @@ final class ImageLoader: Sendable {
         let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
         await made.settle(place)
         guard let bytes = made.bytes(at: place) else { return }
-        _ = await cache.tiers.onDisk(.change(computed)) { [notes = cache.tiers.notes] storage in
-            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension?.text)
-            // Another store may have taken its place.
-            guard (try? Data(contentsOf: url)) == bytes else { return }
-            notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)
-        }
+        // Another store may have taken its place.
+        await cache.tiers.notes.set(
+            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
+        ) { $0 == bytes }
     }
 
-    /// Removes the entry of a load, and the original of which a variant was made, with their records.
+    /// Removes the entry of a load, and the original of which a variant was made.
     func removeEntry(_ load: ImageLoad) async {
         let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
         await cache.remove(
             forKey: key, processorIdentifier: load.options.processor.identifier,
             forcedExtension: load.options.forcedExtension)
-        await removeRecord(cache, load.computedKey)
-        guard load.isVariant else { return }
-        await originals.remove(forKey: key)
-        await removeRecord(originals, key)
-    }
-
-    private func removeRecord(_ cache: ImageCache<Bitmap>, _ computed: String) async {
-        let notes = cache.tiers.notes
-        guard notes.mayHaveAny else { return }
-        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(nil, of: computed) }
+        if load.isVariant { await originals.remove(forKey: key) }
     }
 }
 
@@ -592,17 +576,6 @@ extension LimitedWork {
             }
         } catch  where !error.isCancellation {
             return false
-        }
-    }
-}
-
-extension EntryNotes {
-    /// Notes what the server says of bytes; without anything to note, removes a note of other bytes.
-    fileprivate func note(_ freshness: Freshness?, of bytes: Data, at computed: String) {
-        if let freshness {
-            set(FreshnessRecord(freshness, of: bytes).note, of: computed)
-        } else if FreshnessRecord(note: note(of: computed))?.isOf(bytes) != true {
-            set(nil, of: computed)
         }
     }
 }
