@@ -158,6 +158,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// A value that is replaced or removed while it is read from disk does not return to memory. See
     /// `ImageCacheTests.lookUpTriesMemoryThenDisk()` and `ImageCacheTests.changedValueIsNotPromoted()`.
     ///
+    /// It does not find what a manager keeps for one user, as after a load with `Authorization`: ask the manager for it.
+    ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
     ///   before the value was promoted to memory. After a cancellation, the value is not read, decoded or promoted.
     @inlinable
@@ -212,6 +214,9 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Returns whether there is a value of a key, in memory or on disk.
+    ///
+    /// It is `false` for what a manager keeps for one user, as after a load with `Authorization`: the manager's
+    /// `imageCachedType(for:options:)` tells that.
     public func isCached(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> Bool {
@@ -295,6 +300,9 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     // MARK: - Removing
 
     /// Removes the value of a key: from memory at once, from disk before this returns, or from one tier only.
+    ///
+    /// It does not remove what a manager keeps for one user, as after a load with `Authorization`: the manager's
+    /// `remove(_:)` removes that, too.
     ///
     /// See `ImageCacheTests.removalReachesStatedTiers()`.
     ///

@@ -12,6 +12,8 @@ struct VariantKey: Hashable, Sendable {
     let maker: ByteName
     let heedsServer: Bool
     let onlyFromCache: Bool
+    /// The request's fields, of which one may select another original.
+    let fields: FieldDigest?
 }
 
 /// The result of making a variant of a cached original.
@@ -120,6 +122,7 @@ final class ImageLoader: Sendable {
         case .found(let result): result
         case .stale(let record, let policy): try await revalidation.renewed(load, record, policy, task)
         case .missing: try await madeOfOriginal(load)
+        case .other: nil
         }
     }
 
@@ -206,10 +209,12 @@ final class ImageLoader: Sendable {
     /// - Throws: the error of the processor. An original that cannot be decoded is removed, and counts as none.
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
+        let heedsServer = load.options.freshness?.honoursServer == true
+        let selects = heedsServer && load.options.requestModifier != nil
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
-            maker: ByteName(maker(load).identifier),
-            heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
+            maker: ByteName(maker(load).identifier), heedsServer: heedsServer,
+            onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil)
         let (variant, isFirst) = try await variants.value(
             of: key, load.options.priority, load.options.processingQueue, load.task
         ) { [self] in try await makeVariant(load, $0) }
@@ -229,10 +234,10 @@ final class ImageLoader: Sendable {
     ///
     /// - Parameter work: processes it on the queue of the load that is most urgent.
     private func makeVariant(_ load: ImageLoad, _ work: LimitedWork) async throws -> Variant {
-        // It may have been made since this load looked it up.
-        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         let (isUsable, record) = try await revalidation.freshnessOfOriginal(load)
         guard isUsable else { return .none }
+        // It may have been made since this load looked it up.
+        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         guard let original = try await original(load) else { return .none }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer

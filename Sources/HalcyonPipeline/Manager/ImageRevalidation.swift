@@ -16,6 +16,8 @@ struct ImageRevalidation: Sendable {
         /// It is cached, or was, and has to be revalidated; without a record, which may have been lost, it is loaded again.
         case stale(FreshnessRecord?, FreshnessPolicy)
         case missing
+        /// What is cached was selected by other request fields.
+        case other
     }
 
     // MARK: - The decision
@@ -78,7 +80,7 @@ struct ImageRevalidation: Sendable {
         }
         let record = await record(of: load)
         let decision = try await situation(load, policy, record?.freshness).decision
-        guard let decision else { return .missing }
+        guard let decision else { return .other }
         if decision == .revalidate {
             let isThere = await isThere(load)
             try Task.checkCancellation()
