@@ -73,17 +73,20 @@ extension ByteName {
     }
 }
 
+// Disfavoured, so that they are no candidates where the compiler has yet to find the type of the table.
 extension Dictionary where Key == ByteName {
     /// Creates a table of a dictionary by strings, in which no two names are equal.
     package init(_ byString: [String: Value]) {
         self.init(uniqueKeysWithValues: byString.map { (ByteName($0.key), $0.value) })
     }
 
+    @_disfavoredOverload
     package subscript(name: String) -> Value? {
         get { self[ByteName(name)] }
         set { self[ByteName(name)] = newValue }
     }
 
+    @_disfavoredOverload
     package subscript(name: String, default value: @autoclosure () -> Value) -> Value {
         get { self[ByteName(name), default: value()] }
         set { self[ByteName(name)] = newValue }
@@ -91,18 +94,22 @@ extension Dictionary where Key == ByteName {
     }
 
     @discardableResult
+    @_disfavoredOverload
     package mutating func removeValue(forKey name: String) -> Value? { removeValue(forKey: ByteName(name)) }
 }
 
 extension Set<ByteName> {
+    @_disfavoredOverload
     package func contains(_ name: String) -> Bool { contains(ByteName(name)) }
 
     @discardableResult
+    @_disfavoredOverload
     package mutating func insert(_ name: String) -> (inserted: Bool, memberAfterInsert: ByteName) {
         insert(ByteName(name))
     }
 
     @discardableResult
+    @_disfavoredOverload
     package mutating func remove(_ name: String) -> ByteName? { remove(ByteName(name)) }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonSupport
 import HalcyonTestSupport
 import Synchronization
 import Testing
@@ -47,7 +48,7 @@ struct DiskFolderTests {
         #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: readme.path))
         let file = (name: "README.txt", status: try #require(CacheFolder(url: folder).status("README.txt")))
         #expect(try disk?.files.list().isEmpty == true)
-        #expect(try disk?.files.list(known: ["README.txt"]).map(\.name) == [file.name])
+        #expect(try disk?.files.list(known: [ByteName("README.txt")]).map(\.name) == [file.name])
     }
 
     @Test("Files stored without hashing are known after hashing is turned on")

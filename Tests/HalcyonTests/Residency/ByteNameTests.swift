@@ -232,6 +232,8 @@ struct ByteNameTests {
         // Names of header fields and directives, URLs, schemes, origins.
         "HalcyonNetworking/Downloader/ImageDownloader.swift": 3, "HalcyonNetworking/Downloader/Redirection.swift": 1,
         "HalcyonNetworking/Freshness/CacheControl.swift": 1, "HalcyonNetworking/Freshness/Freshness.swift": 1,
+        "HalcyonNetworking/Freshness/FieldDigest.swift": 2, "HalcyonNetworking/Transport/RequestRestriction.swift": 2,
+        "HalcyonPipeline/Manager/RevalidationPauses.swift": 1, "HalcyonPipeline/Manager/SourcePolicy.swift": 2,
         "HalcyonNetworking/Merging/MergeKey.swift": 4, "HalcyonNetworking/Transport/TransferQueue.swift": 1,
         "HalcyonNetworking/Transport/TransportRequest.swift": 3,
     ]
