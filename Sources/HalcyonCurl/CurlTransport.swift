@@ -13,13 +13,13 @@ import Synchronization
 ///
 /// Connections are kept and reused; over HTTP/2, transfers share one. A transfer is queued while as many run as are allowed. The
 /// highest priority starts first, and among equals the first that was started. Transfers of the priorities `.low` and `.veryLow`, as
-/// prefetches are, leave one place of each limit free, so that a load that a user waits for starts at once beside them (see
-/// `TransferQueueTests.visibleLoadStartsBesidePrefetches()`). They are not suspended: further such loads wait for a place. Memory is
+/// prefetches are, leave one place of each limit free. A load that a user waits for starts at once beside them: see
+/// `TransferQueueTests.visibleLoadStartsBesidePrefetches()`. They are not suspended: further such loads wait for a place. Memory is
 /// bounded by the running transfers and by what their receivers keep, whatever a server sends.
 ///
-/// Bodies are decompressed as their `Content-Encoding` says, also those that were requested without compression. A response that states
-/// a coding libcurl does not know, such as `UTF-8` or `aws-chunked` of wrongly uploaded files, is requested a second time without
-/// compression (a GET only), and its body is delivered as it comes, as browsers show it. See
+/// Bodies are decompressed as their `Content-Encoding` says, also those that were requested without compression. Wrongly uploaded files
+/// may state a coding that libcurl does not know, such as `UTF-8` or `aws-chunked`. A GET of them is sent a second time without
+/// compression, and the body is delivered as it comes, as browsers show it. See
 /// `ContentCodingTests.unknownCodingOfPlainBodyIsIgnored()`.
 ///
 /// When the transport is released, its transfers end with `NetworkError.transportClosed`. It has every `TransportCapability`.

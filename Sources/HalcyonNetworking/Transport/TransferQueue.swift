@@ -1,9 +1,8 @@
 /// The queue of a transport: the highest priority first, among equals the first that was inserted, with a limit of running transfers
 /// for each host and for all together.
 ///
-/// A transfer of the priority `.low` or `.veryLow`, which no user waits for, starts only if another one of its host, and of all, may
-/// start beside it: one place of each limit stays free for the others. With a limit of one there is no place to leave free, and it
-/// starts when no other runs.
+/// No user waits for a transfer of the priority `.low` or `.veryLow`. Such a transfer starts only if it leaves one place of each limit
+/// free for the others. With a limit of one there is no place to leave free, and it starts when no other runs.
 ///
 /// Each method takes O(log n) comparisons in the queued transfers, ``removeAll()`` O(n log n).
 ///

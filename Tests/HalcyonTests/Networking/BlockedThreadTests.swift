@@ -11,8 +11,8 @@ import Testing
 // One after another: two tests at once would block all threads of callbacks.
 @Suite("Downloader: code of users that blocks threads", .serialized, .timeLimit(.minutes(20)))
 struct BlockedThreadTests {
-    /// Loads whose processors block on the queue that processors run on by default, more than it can ever have threads, and loads whose
-    /// completions block, half as many as may block at once. They end with the object.
+    /// Loads whose processors block the queue that processors run on by default: more than it ever has threads. Beside them the
+    /// completions of others block, half as many as may block at once. All end with the object.
     private final class Blockers {
         private static let processors = 600
         private static let completions = 32
