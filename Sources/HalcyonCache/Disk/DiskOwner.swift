@@ -134,7 +134,7 @@ package final class DiskOwner: Sendable {
 
     /// Returns whether a key has a file once the pending changes have ended; `nil` if that depends on the disk.
     func pendingFile(of key: String, _ forcedExtension: String?) -> Bool? {
-        state.withLock { $0.schedule.pendingFile(of: key, forcedExtension) }
+        state.withLock { $0.schedule.pendingFile(of: ByteName(key), forcedExtension) }
     }
 
     /// The number of operations that have not ended.

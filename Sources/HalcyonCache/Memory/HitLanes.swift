@@ -186,7 +186,7 @@ struct HitLanes: ~Copyable {
     }
 
     /// Whether a lane has the name of a user. The lanes must be closed.
-    func knows(user: String) -> Bool { (0..<count).contains { lane($0).buffer.pointee.user?.name == user } }
+    func knows(user: String) -> Bool { (0..<count).contains { lane($0).buffer.pointee.user?.name == ByteName(user) } }
 
     /// Removes all waiting hits from the lanes, and returns the number of misses in them. The lanes must be closed.
     ///
@@ -258,7 +258,7 @@ struct HitBuffer: ~Copyable {
     }
 
     /// Forgets the number of a user. Hits that wait keep it.
-    mutating func forget(user name: String) { if user?.name == name { user = nil } }
+    mutating func forget(user name: String) { if user?.name == ByteName(name) { user = nil } }
 
     /// The stamp of the first hit that was not taken; `UInt64.max` if there is none.
     @inline(__always)

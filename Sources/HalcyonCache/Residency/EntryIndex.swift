@@ -393,11 +393,11 @@ struct EntryIndex: ~Copyable {
     /// Forgets which number a user has.
     mutating func forget(user: String) {
         users.forget(user)
-        if lastUser?.name == user { lastUser = nil }
+        if lastUser?.name == ByteName(user) { lastUser = nil }
     }
 
     /// Whether the name of a user is cached.
-    func knows(user: String) -> Bool { lastUser?.name == user }
+    func knows(user: String) -> Bool { lastUser?.name == ByteName(user) }
 
     /// Returns the number of a user; `UInt32.max` for no user.
     @inline(__always)
