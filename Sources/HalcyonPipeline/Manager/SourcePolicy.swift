@@ -117,8 +117,12 @@ struct FileAccess: Hashable, Sendable {
     private func resolved(_ path: String, _ url: URL) throws -> String {
         guard let folders else { return path }
         let real = Self.withoutLinks(path)
-        // What there is outside of the folders is not told.
-        let place = real ?? url.standardizedFileURL.path
+        // Whether there is a file outside of the folders is not told.
+        let missing = URL(fileURLWithPath: path)
+        let place =
+            real ?? Self.withoutLinks(missing.deletingLastPathComponent().path).map {
+                $0 + "/" + missing.lastPathComponent
+            } ?? ""
         for folder in folders {
             guard let folder = Self.withoutLinks(folder.text) else { continue }
             let start = folder.utf8.last == UInt8(ascii: "/") ? folder : folder + "/"

@@ -99,9 +99,9 @@ struct ByteNameTests {
         #expect(!reads.isPending(pair.other) && reads.end(ticket))
 
         var schedule = DiskOwner.Schedule()
-        #expect(schedule.handle(.request(1, .store(pair.one), isPrepared: true)) == [.ready(1)])
+        #expect(schedule.handle(.request(1, .store(ByteName(pair.one)), isPrepared: true)) == [.ready(1)])
         #expect(!schedule.isFree(ByteName(pair.one)) && schedule.isFree(ByteName(pair.other)))
-        #expect(schedule.handle(.request(2, .store(pair.other), isPrepared: true)) == [.ready(2)])
+        #expect(schedule.handle(.request(2, .store(ByteName(pair.other)), isPrepared: true)) == [.ready(2)])
         // A removal of another extension voids no store.
         let labels = DiskOwner.Schedule.Labels(forcedExtension: pair.one)
         #expect(schedule.handle(.request(3, .store("k", labels), isPrepared: false)) == [])
