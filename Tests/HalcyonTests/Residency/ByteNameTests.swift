@@ -234,8 +234,9 @@ struct ByteNameTests {
         "HalcyonNetworking/Freshness/CacheControl.swift": 1, "HalcyonNetworking/Freshness/Freshness.swift": 1,
         "HalcyonNetworking/Freshness/FieldDigest.swift": 2, "HalcyonNetworking/Transport/RequestRestriction.swift": 2,
         "HalcyonPipeline/Manager/RevalidationPauses.swift": 1, "HalcyonPipeline/Manager/SourcePolicy.swift": 2,
-        "HalcyonNetworking/Merging/MergeKey.swift": 4, "HalcyonNetworking/Transport/TransferQueue.swift": 1,
+        "HalcyonNetworking/Merging/MergeKey.swift": 4, "HalcyonNetworking/Transport/TransferQueue.swift": 2,
         "HalcyonNetworking/Transport/TransportRequest.swift": 3,
+        "HalcyonNetworking/Transport/TransportResponse.swift": 1,
     ]
 
     @Test(
