@@ -200,9 +200,10 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
             if let clearing, clearing > ticket { return false }
             guard let step = steps[ticket] else { continue }
             switch step.operation {
-            case .store(_, let labels) where labels.forcedExtension == forcedExtension:
+            case .store where step.operation.isStore(forcedExtension: forcedExtension):
                 return step.replacedEnding == nil
-            case .remove(_, let removed) where removed == forcedExtension: return false
+            case .remove(_, let removed) where removed.map(ByteName.init) == forcedExtension.map(ByteName.init):
+                return false
             default: continue
             }
         }

@@ -104,9 +104,9 @@ struct ByteNameTests {
         #expect(schedule.handle(.request(2, .store(ByteName(pair.other)), isPrepared: true)) == [.ready(2)])
         // A removal of another extension voids no store.
         let labels = DiskOwner.Schedule.Labels(forcedExtension: pair.one)
-        #expect(schedule.handle(.request(3, .store("k", labels), isPrepared: false)) == [])
+        #expect(schedule.handle(.request(3, .store(ByteName("k"), labels), isPrepared: false)) == [])
         #expect(
-            !schedule.handle(.request(4, .remove("k", forcedExtension: pair.other), isPrepared: true))
+            !schedule.handle(.request(4, .remove(ByteName("k"), forcedExtension: pair.other), isPrepared: true))
                 .contains(.complete(3, .void)))
 
         let marks = PrefetchMarks()

@@ -292,8 +292,8 @@ struct CleaningTests {
         let (cache, tiers) = (fixture.cache, fixture.cache.tiers)
         await cache.store(Blob("x", cost: 10), forKey: "a")
         cache.clearMemoryCache()
-        let compared = Mutex(0)
-        @Sendable func perform() async -> Bool {
+        let compared = Atomic<Int>(0)
+        let perform: @Sendable () async -> Bool = {
             switch read {
             case .original: return await tiers.original(forKey: "a", options: CacheOptions()) != nil
             case .promotion:
@@ -301,17 +301,17 @@ struct CleaningTests {
                 return cache.memoryStorage.count > 0
             case .comparison:
                 return await tiers.holds("a") { _ in
-                    compared.withLock { $0 += 1 }
+                    compared.add(1, ordering: .relaxed)
                     return true
                 }
             }
         }
         tiers.disk.queue.suspend()
-        let load = Task { await perform() }
+        let load = Task(operation: perform)
         load.cancel()
         tiers.disk.queue.resume()
         #expect(await load.value == false)
-        #expect(compared.withLock { $0 } == 0 && cache.memoryStorage.count == 0 && fixture.serializer.readCount == 0)
+        #expect(compared.load(ordering: .relaxed) == 0 && cache.memoryStorage.count == 0 && fixture.serializer.readCount == 0)
         #expect(cache.statistics.disk.lookUps == HitCounts())
         #expect(await perform())
     }
