@@ -110,6 +110,15 @@ void *ccurl_get_pointer(CURL *handle, CURLINFO info) {
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? (void *)value : NULL;
 }
 
+int ccurl_decodes(const char *coding) {
+    int features = curl_version_info(CURLVERSION_NOW)->features;
+    if (strcmp(coding, "gzip") == 0 || strcmp(coding, "x-gzip") == 0 || strcmp(coding, "deflate") == 0) {
+        return (features & CURL_VERSION_LIBZ) != 0;
+    }
+    if (strcmp(coding, "br") == 0) return (features & CURL_VERSION_BROTLI) != 0;
+    return strcmp(coding, "zstd") == 0 && (features & CURL_VERSION_ZSTD) != 0;
+}
+
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

@@ -8,7 +8,8 @@ public enum CacheError: Error, CustomStringConvertible {
     case badName(String)
     /// Another storage, of this or another process, uses the directory.
     case directoryInUse(URL)
-    /// All users can write to the parent of the directory, which is another user's or a link.
+    /// All users can write to the parent of this directory, a part of the cache's path. It is another user's or a
+    /// link, or the parent is not sticky, so that any user can replace it.
     case directoryOfAnotherUser(URL)
     /// The directory cannot be created or opened.
     case cannotCreateDirectory(URL, underlying: any Error)
@@ -35,7 +36,8 @@ public enum CacheError: Error, CustomStringConvertible {
         case .directoryInUse(let url):
             "\(url.path) belongs to another cache, of this process or another; one at a time may use a directory."
         case .directoryOfAnotherUser(let url):
-            "\(url.path) is another user's, or a link, in a directory that all users can write to; use one of your own."
+            "\(url.path) lies in a directory that all users can write to, and another user can have made or can replace it; use a "
+                + "directory of your own, in one that only you can write to or that is sticky, as /tmp is."
         case .cannotCreateDirectory(let url, let underlying):
             "\(url.path) cannot be used as the directory of a cache: \(underlying)."
         case .cannotWriteFile(let url, let underlying):

@@ -10,18 +10,15 @@ final class CurlLoop {
     private let share: UnsafeMutableRawPointer?
     /// The speed limit of all transfers.
     private let speed: SpeedLimit?
-    private var waiting = TransferQueue<TransferOrder>()
+    private var waiting: TransferQueue<TransferOrder>
     /// The orders that were paused while queued.
     private var held: [UInt64: TransferOrder] = [:]
     /// The running transfers by their id.
     private var active: [UInt64: CurlTransfer] = [:]
     /// The running transfers by their handle.
     private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private var perOrigin: [String: Int] = [:]
     /// Whether a transfer has ended since queued transfers were started last.
     private var madeRoom = false
-    /// The origins that responded over HTTP/2.
-    private var multiplexed: Set<String> = []
     /// Used handles, for the next transfers.
     private var spareHandles: [UnsafeMutableRawPointer] = []
 
@@ -73,6 +70,8 @@ final class CurlLoop {
         self.inbox = inbox
         self.configuration = configuration
         self.multi = multi
+        waiting = TransferQueue(
+            limit: configuration.maximumTransfers, limitPerHost: configuration.maximumConnectionsPerHost)
         speed = SpeedLimit(bytesPerSecond: configuration.bytesPerSecond)
         share = Self.makeShare()
         inbox.setWaker(CurlWaker(multi))
@@ -127,7 +126,7 @@ final class CurlLoop {
         switch command {
         case .start(let order): enqueue(order)
         case .cancel(let id):
-            if let order = waiting.remove(id) ?? held.removeValue(forKey: id) {
+            if let order = waiting.remove(id)?.element ?? held.removeValue(forKey: id) {
                 order.receiver.finished(.failure(.cancelled))
             } else if let transfer = active[id] {
                 end(transfer, .cancelled)
@@ -136,6 +135,7 @@ final class CurlLoop {
             pause(id, isPaused)
         case .priority(let id, let priority):
             waiting.setPriority(id, priority)
+            held[id]?.request.priority = priority
             active[id]?.setWeight(priority)
         }
     }
@@ -145,7 +145,7 @@ final class CurlLoop {
             transfer.isPaused = isPaused
             if !isPaused { resume(transfer) }
         } else if isPaused {
-            held[id] = waiting.remove(id)
+            held[id] = waiting.remove(id).map { $0.element.with($0.priority) }
         } else if let order = held.removeValue(forKey: id) {
             enqueue(order)
         }
@@ -181,19 +181,12 @@ final class CurlLoop {
     /// Starts queued transfers, as many as the limits allow.
     private func startQueued() {
         madeRoom = false
-        while active.count < configuration.maximumTransfers,
-            let order = waiting.next(mayHaveAnother: { (perOrigin[$0] ?? 0) < limit(of: $0) })
-        {
-            start(order)
-        }
-    }
-
-    private func limit(of origin: String) -> Int {
-        multiplexed.contains(origin) ? configuration.maximumStreamsPerHost : configuration.maximumConnectionsPerHost
+        while let (order, priority) = waiting.next() { start(order.with(priority)) }
     }
 
     private func start(_ order: TransferOrder) {
         guard let handle = spareHandles.popLast() ?? curl_easy_init() else {
+            waiting.ended(order.request.origin)
             order.receiver.finished(.failure(.transport(code: 27, "libcurl cannot start a transfer")))
             return
         }
@@ -202,6 +195,7 @@ final class CurlLoop {
             try transfer.configure(configuration)
         } catch {
             recycle(handle)
+            waiting.ended(order.request.origin)
             order.receiver.finished(.failure(error))
             return
         }
@@ -209,7 +203,6 @@ final class CurlLoop {
         if let share { _ = ccurl_set_pointer(handle, CURLOPT_SHARE, share) }
         active[order.id] = transfer
         byHandle[handle] = transfer
-        perOrigin[transfer.origin, default: 0] += 1
         if let error = CurlFailure.error(configuration.addHandle(multi, handle)) { end(transfer, error) }
     }
 
@@ -255,15 +248,17 @@ final class CurlLoop {
         madeRoom = true
         active[transfer.order.id] = nil
         byHandle[transfer.handle] = nil
-        let left = (perOrigin[transfer.origin] ?? 1) - 1
-        perOrigin[transfer.origin] = left > 0 ? left : nil
+        waiting.ended(transfer.origin)
         if CurlMetrics.isMultiplexed(transfer.handle) {
-            if multiplexed.count >= 1_024 { multiplexed = [] }
-            multiplexed.insert(transfer.origin)
+            waiting.setLimit(configuration.maximumStreamsPerHost, of: transfer.origin)
         }
         // Closes the connection of a transfer that has not ended. A handle that libcurl does not release is not used again.
         let isReleased = curl_multi_remove_handle(multi, transfer.handle) == CURLM_OK
-        transfer.finish(code)
+        if let order = transfer.again, transfer.failure == nil {
+            if transfer.isPaused { held[order.id] = order } else { enqueue(order) }
+        } else {
+            transfer.finish(code)
+        }
         if isReleased { recycle(transfer.handle) } else { curl_easy_cleanup(transfer.handle) }
     }
 

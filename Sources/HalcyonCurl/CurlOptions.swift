@@ -28,11 +28,6 @@ extension CurlTransfer {
         }
     }
 
-    /// Sends the priority to an HTTP/2 server. A libcurl without HTTP/2 refuses the option, which changes nothing.
-    func setWeight(_ priority: TransferPriority) {
-        _ = ccurl_set_long(handle, CURLOPT_STREAM_WEIGHT, priority.streamWeight)
-    }
-
     private func setProtocol(_ request: TransportRequest, _ options: inout CurlOptions) {
         // Without TLS there is no HTTP/2 to wait for.
         let isAgreed = request.httpVersion == .http2OverTLS && request.url.scheme?.lowercased() == "https"
@@ -60,23 +55,30 @@ extension CurlTransfer {
             if let body = request.body { options.body(body) }
             if request.method != "GET" || request.body != nil { options.string(CURLOPT_CUSTOMREQUEST, request.method) }
         }
-        // A range is a part of the stored representation, not of its compressed form.
-        if request.acceptsCompression, request.headers["Range"] == nil {
-            options.string(CURLOPT_ACCEPT_ENCODING, "")
+        if order.beganUndecoded != nil {
+            options.long(CURLOPT_HTTP_CONTENT_DECODING, 0)
+            if request.headers["Accept-Encoding"] == nil { addHeader("Accept-Encoding", "identity", &options) }
+        } else {
+            // Whatever is requested, what a server compresses all the same is decompressed. A range is a part of the stored
+            // representation, not of its compressed form.
+            let accepts = request.acceptsCompression && request.headers["Range"] == nil
+            options.string(CURLOPT_ACCEPT_ENCODING, accepts ? "" : "identity")
         }
         for field in request.headers.fields {
-            // A semicolon stands for an empty value.
-            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            guard let extended = curl_slist_append(sentHeaders, line) else {
-                options.check(CURLE_OUT_OF_MEMORY)
-                return
-            }
-            sentHeaders = extended
+            addHeader(field.name, field.value, &options)
         }
         if request.headers["User-Agent"] == nil, !configuration.userAgent.isEmpty {
             options.string(CURLOPT_USERAGENT, configuration.userAgent)
         }
         options.list(CURLOPT_HTTPHEADER, sentHeaders)
+    }
+
+    private func addHeader(_ name: String, _ value: String, _ options: inout CurlOptions) {
+        // A semicolon stands for an empty value.
+        guard let extended = curl_slist_append(sentHeaders, value.isEmpty ? "\(name);" : "\(name): \(value)") else {
+            return options.check(CURLE_OUT_OF_MEMORY)
+        }
+        sentHeaders = extended
     }
 
     private func setSecurity(_ request: TransportRequest, _ options: inout CurlOptions) {

@@ -22,6 +22,9 @@ enum CurlFailure {
         // The loop keeps the other limits of time.
         case CURLE_OPERATION_TIMEDOUT: return .timedOut(.connect)
         case CURLE_OUT_OF_MEMORY where transfer.isConnected && transfer.head == nil:
+            guard ccurl_get_long(transfer.handle, CURLINFO_REQUEST_SIZE) > 0 else {
+                return .transport(code: Int(code.rawValue), "The header fields of the request are longer than 1 MB")
+            }
             // A single line is longer than libcurl accepts.
             return .headersTooLarge(limit: request.limits.headerBytes)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,

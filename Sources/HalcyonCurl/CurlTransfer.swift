@@ -7,12 +7,14 @@ final class CurlTransfer {
     let order: TransferOrder
     let handle: UnsafeMutableRawPointer
     let origin: String
-    let began = ContinuousClock.now
+    let began: ContinuousClock.Instant
     /// The header lines to send; libcurl needs them until the transfer has ended.
     var sentHeaders: UnsafeMutablePointer<curl_slist>?
     /// The buffer for libcurl's error message.
     let message = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
+    /// The order to start in place of this transfer, whose response libcurl cannot decode.
+    private(set) var again: TransferOrder?
     /// The reason why the transfer is ended from here. It precedes libcurl's error.
     var failure: NetworkError?
     /// The number of bytes that libcurl reads at once.
@@ -22,6 +24,8 @@ final class CurlTransfer {
     private let speeds: [SpeedLimit]
     /// The time until which nothing is read, because of a speed limit.
     var resumesAt: ContinuousClock.Instant?
+    /// The present priority.
+    private(set) var priority: TransferPriority
     var isPaused = false { didSet { lastProgress = .now } }
     /// Whether libcurl holds bytes back.
     var isHeld = false
@@ -45,7 +49,9 @@ final class CurlTransfer {
     init(_ order: TransferOrder, handle: UnsafeMutableRawPointer, speed: SpeedLimit?) {
         self.order = order
         self.handle = handle
+        priority = order.request.priority
         origin = order.request.origin
+        began = order.beganUndecoded ?? .now
         speeds = [SpeedLimit(bytesPerSecond: order.request.limits.bytesPerSecond), speed].compactMap { $0 }
         // At most about the bytes of a quarter of a second are read at once.
         bufferSize =
@@ -57,6 +63,12 @@ final class CurlTransfer {
     deinit {
         curl_slist_free_all(sentHeaders)
         message.deallocate()
+    }
+
+    /// Sends the priority to an HTTP/2 server. A libcurl without HTTP/2 refuses the option, which changes nothing.
+    func setWeight(_ priority: TransferPriority) {
+        self.priority = priority
+        _ = ccurl_set_long(handle, CURLOPT_STREAM_WEIGHT, priority.streamWeight)
     }
 
     // MARK: - The connection
@@ -118,7 +130,19 @@ final class CurlTransfer {
         guard head == nil else { return true }
         parser.add(line)
         let isEmpty = line.allSatisfy { $0 == 13 || $0 == 10 }
-        return isEmpty && isFinal ? deliverHead() : true
+        guard isEmpty, isFinal else { return true }
+        guard order.beganUndecoded == nil, hasUndecodableBody else { return deliverHead() }
+        again = order.with(priority)
+        again?.beganUndecoded = began
+        return false
+    }
+
+    /// Whether the response has a body that is worth another request, with a content coding that libcurl does not know.
+    private var hasUndecodableBody: Bool {
+        guard request.method == "GET", parser.status < 300 || parser.status >= 400, parser.status != 204 else {
+            return false
+        }
+        return parser.head(url: request.url).contentCodings.contains { ccurl_decodes($0) == 0 }
     }
 
     /// Whether no other head can follow: this is no interim response, nor a challenge that libcurl may answer.

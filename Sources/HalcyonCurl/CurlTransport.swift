@@ -12,8 +12,15 @@ import Synchronization
 /// ```
 ///
 /// Connections are kept and reused; over HTTP/2, transfers share one. A transfer is queued while as many run as are allowed. The
-/// highest priority starts first, and among equals the first that was started. Memory is bounded by the running transfers and
-/// by what their receivers keep, whatever a server sends.
+/// highest priority starts first, and among equals the first that was started. Transfers of the priorities `.low` and `.veryLow`, as
+/// prefetches are, leave one place of each limit free. A load that a user waits for starts at once beside them: see
+/// `TransferQueueTests.visibleLoadStartsBesidePrefetches()`. They are not suspended: further such loads wait for a place. Memory is
+/// bounded by the running transfers and by what their receivers keep, whatever a server sends.
+///
+/// Bodies are decompressed as their `Content-Encoding` says, also those that were requested without compression. Wrongly uploaded files
+/// may state a coding that libcurl does not know, such as `UTF-8` or `aws-chunked`. A GET of them is sent a second time without
+/// compression, and the body is delivered as it comes, as browsers show it. See
+/// `ContentCodingTests.unknownCodingOfPlainBodyIsIgnored()`.
 ///
 /// When the transport is released, its transfers end with `NetworkError.transportClosed`. It has every `TransportCapability`.
 ///
@@ -81,9 +88,19 @@ private struct CurlTransferHandle: Transfer {
 /// A request with its receiver, as the transport queues it.
 struct TransferOrder: Sendable {
     let id: UInt64
-    let request: TransportRequest
+    var request: TransportRequest
     let receiver: any TransferReceiver
     let posted = ContinuousClock.now
+    /// When its first attempt began, if this is its second one: the server states a content coding that libcurl does not know. The body
+    /// is then requested again without compression, and delivered as it comes.
+    var beganUndecoded: ContinuousClock.Instant?
+
+    /// The order with another priority.
+    func with(_ priority: TransferPriority) -> TransferOrder {
+        var order = self
+        order.request.priority = priority
+        return order
+    }
 }
 
 /// A command to the thread of transfers.

@@ -8,9 +8,16 @@ import HalcyonNetworking
 /// A request with its receiver, as the transport queues it.
 struct SessionOrder: Sendable {
     let id: UInt64
-    let request: TransportRequest
+    var request: TransportRequest
     let receiver: any TransferReceiver
     let posted = ContinuousClock.now
+
+    /// The order with another priority.
+    func with(_ priority: TransferPriority) -> SessionOrder {
+        var order = self
+        order.request.priority = priority
+        return order
+    }
 }
 
 /// The state of a running transfer.
@@ -119,6 +126,10 @@ struct SessionTransfer: Sendable {
         let isBroken = head.map { !$0.isCompressed } ?? false
         switch failure.code {
         case NSURLErrorCancelled: return .cancelled
+        #if !canImport(FoundationNetworking)
+            case NSURLErrorNotConnectedToInternet where (error as? URLError)?.networkUnavailableReason == .constrained:
+                return .constrainedNetwork
+        #endif
         case NSURLErrorBadURL: return .invalidURL(request.url.absoluteString)
         // The scheme was checked: this is a response in HTTP/0.9.
         case NSURLErrorUnsupportedURL: return .invalidResponse(reason)

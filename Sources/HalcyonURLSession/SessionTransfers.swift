@@ -15,13 +15,12 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         /// `nil` once the transport is released.
         var session: URLSession?
-        var queue = TransferQueue<SessionOrder>()
+        var queue: TransferQueue<SessionOrder>
         /// The orders that were paused while queued.
         var paused: [UInt64: SessionOrder] = [:]
         var running: [UInt64: SessionTransfer] = [:]
         /// The running transfers by the identifier of their task.
         var ids: [Int: UInt64] = [:]
-        var perOrigin: [String: Int] = [:]
 
         mutating func insert(_ order: SessionOrder) {
             queue.insert(order, id: order.id, host: order.request.origin, priority: order.request.priority)
@@ -30,9 +29,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
         mutating func remove(_ id: UInt64) -> SessionTransfer? {
             guard let transfer = running.removeValue(forKey: id) else { return nil }
             ids[transfer.task.taskIdentifier] = nil
-            let origin = transfer.order.request.origin
-            let left = (perOrigin[origin] ?? 1) - 1
-            perOrigin[origin] = left > 0 ? left : nil
+            queue.ended(transfer.order.request.origin)
             return transfer
         }
     }
@@ -42,10 +39,13 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     /// Cancels tasks and changes their priority. On Linux these calls wait for a queue that all sessions of the process share,
     /// which must delay neither receivers nor callers.
     private let tasks = DispatchQueue(label: "halcyon.urlsession.tasks")
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(_ configuration: URLSessionTransport.Configuration) {
         self.configuration = configuration
+        let queue = TransferQueue<SessionOrder>(
+            limit: configuration.maximumTransfers, limitPerHost: configuration.maximumConnectionsPerHost)
+        state = Mutex(State(queue: queue))
         super.init()
         let settings = URLSessionConfiguration.ephemeral
         settings.urlCache = nil
@@ -62,7 +62,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
         #endif
         let operations = OperationQueue()
         operations.maxConcurrentOperationCount = 1
-        operations.underlyingQueue = queue
+        operations.underlyingQueue = self.queue
         // The session keeps its delegate, which is this object, until it is invalidated.
         let session = URLSession(configuration: settings, delegate: self, delegateQueue: operations)
         state.withLock { $0.session = session }
@@ -91,7 +91,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
                 state.running[id]?.isPaused = isPaused
                 state.running[id]?.checks += 1
             } else if isPaused {
-                state.paused[id] = state.queue.remove(id)
+                state.paused[id] = state.queue.remove(id).map { $0.element.with($0.priority) }
             } else if let order = state.paused.removeValue(forKey: id) {
                 state.insert(order)
             }
@@ -108,6 +108,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     func setPriority(_ id: UInt64, _ priority: TransferPriority) {
         let task = state.withLock { state in
             state.queue.setPriority(id, priority)
+            state.paused[id]?.request.priority = priority
             return state.running[id]?.task
         }
         if let task { tasks.async { task.priority = priority.taskPriority } }
@@ -130,18 +131,15 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
 
     /// Starts queued transfers, as many as the limits allow.
     private func startQueued() {
-        let limit = configuration.maximumConnectionsPerHost
         while let (order, session) = state.withLock({ state -> (SessionOrder, URLSession)? in
-            guard let session = state.session, state.running.count < configuration.maximumTransfers else { return nil }
-            let perOrigin = state.perOrigin
-            return state.queue.next { (perOrigin[$0] ?? 0) < limit }.map { ($0, session) }
+            guard let session = state.session else { return nil }
+            return state.queue.next().map { ($0.element.with($0.priority), session) }
         }) {
             let task = session.dataTask(with: URLRequest(order.request, userAgent: configuration.userAgent))
             task.priority = order.request.priority.taskPriority
             state.withLock { state in
                 state.running[order.id] = SessionTransfer(order, task)
                 state.ids[task.taskIdentifier] = order.id
-                state.perOrigin[order.request.origin, default: 0] += 1
             }
             task.resume()
             scheduleCheck(order.id)
@@ -187,7 +185,7 @@ final class SessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     /// Ends a transfer, queued or running.
     private func end(_ id: UInt64, _ error: NetworkError) {
         let (order, transfer) = state.withLock { state in
-            (state.queue.remove(id) ?? state.paused.removeValue(forKey: id), state.remove(id))
+            (state.queue.remove(id)?.element ?? state.paused.removeValue(forKey: id), state.remove(id))
         }
         guard let order = order ?? transfer?.order else { return }
         if let transfer { tasks.async { transfer.task.cancel() } }

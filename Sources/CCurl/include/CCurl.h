@@ -49,6 +49,9 @@ curl_off_t ccurl_get_offset(CURL *handle, CURLINFO info);
 const char *ccurl_get_string(CURL *handle, CURLINFO info);
 void *ccurl_get_pointer(CURL *handle, CURLINFO info);
 
+// Whether libcurl, as it was built, decodes a content coding, whose name is in lower case.
+int ccurl_decodes(const char *coding);
+
 // curl_multi_setopt and curl_share_setopt.
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLSHcode ccurl_share_data(CURLSH *share, curl_lock_data data);

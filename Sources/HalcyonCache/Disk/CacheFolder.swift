@@ -1,10 +1,11 @@
 import Foundation
 
-/// A step of an operation on the disk. Tests can end the process at each step, and make the operation fail at each but `measuring`.
+/// A step of an operation on the disk. Tests can count the steps, end the process at each, and make the operation
+/// fail at each but `measuring` and `touching`.
 ///
 /// A failing step is an error or a miss, and never wrong bytes. See `DiskFaultTests.failingStepIsErrorOrMiss()`.
 package enum DiskStep: String, CaseIterable, Sendable {
-    case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring
+    case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring, reading, touching
 }
 
 /// The files of a disk storage. Reads, lists and removes them, and writes each atomically.
@@ -37,25 +38,43 @@ package struct CacheFolder: Sendable {
         } catch {
             throw CacheError.cannotCreateDirectory(url, underlying: error)
         }
-        if Self.isOfAnotherUser(url) { throw CacheError.directoryOfAnotherUser(url) }
+        if let foreign = Self.foreignPart(of: url) { throw CacheError.directoryOfAnotherUser(foreign) }
         // If this fails, values can be read but not written. The hidden folder contains the names of cached and
         // requested objects. Only its owner may read it, as with the values.
         mkdir(hidden.path, 0o700)
         chmod(hidden.path, 0o700)
     }
 
-    /// Returns whether another user may have created the directory. This is so if all users can write to its parent,
-    /// such as `/tmp`, and it is a link or has another owner.
-    private static func isOfAnotherUser(_ url: URL) -> Bool {
-        var (parent, own) = (stat(), stat())
-        guard stat(url.deletingLastPathComponent().path, &parent) == 0, parent.st_mode & S_IWOTH != 0,
-            lstat(url.path, &own) == 0
-        else { return false }
-        return own.st_mode & S_IFMT != S_IFDIR || own.st_uid != geteuid()
+    /// Returns the first directory of a path that another user may have created or can replace; `nil` if there is
+    /// none.
+    ///
+    /// A parent that all users can write to allows this, unless it is sticky, as `/tmp` is, and the next directory is
+    /// no link and belongs to this user or root. The path is checked as it is written and as its links resolve.
+    private static func foreignPart(of url: URL) -> URL? {
+        var paths = [url.path]
+        if let resolved = realpath(url.path, nil) {
+            paths.append(String(cString: resolved))
+            free(resolved)
+        }
+        for path in paths {
+            var parent = "/"
+            for component in path.split(separator: "/") {
+                let next = parent == "/" ? "/\(component)" : "\(parent)/\(component)"
+                var (above, own) = (stat(), stat())
+                if stat(parent, &above) == 0, above.st_mode & S_IWOTH != 0, lstat(next, &own) == 0 {
+                    let isProtected = above.st_mode & S_ISVTX != 0
+                    let isOwn = own.st_uid == geteuid() || own.st_uid == 0
+                    if !isProtected || !isOwn || own.st_mode & S_IFMT != S_IFDIR { return URL(fileURLWithPath: next) }
+                }
+                parent = next
+            }
+        }
+        return nil
     }
 
     func path(_ name: String) -> String { url.path + "/" + name }
-    func url(_ name: String) -> URL { url.appendingPathComponent(name) }
+    /// Returns the URL of a file, without asking the disk whether it is a directory.
+    func url(_ name: String) -> URL { url.appendingPathComponent(name, isDirectory: false) }
 
     /// The metadata of a file.
     struct Status: Equatable {
@@ -73,24 +92,27 @@ package struct CacheFolder: Sendable {
     ///
     /// - Throws: ``SystemError``.
     func read(_ name: String) throws -> (data: Data, status: Status)? {
+        try onStep(.reading)
         guard let descriptor = try openForReading(name) else { return nil }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError.last }
         if status.st_mode & S_IFMT == S_IFDIR { throw SystemError(code: EISDIR) }
         if status.st_mode & S_IFMT != S_IFREG { return nil }
-        var data = Data(count: Int(status.st_size))
+        let size = Int(status.st_size)
+        // `Data(count:)` would write zeros to each byte first.
+        guard let buffer = malloc(max(size, 1)) else { throw SystemError(code: ENOMEM) }
         var length = 0
-        try data.withUnsafeMutableBytes { bytes in
-            while length < bytes.count, let base = bytes.baseAddress {
-                let count = Self.retrying { readBytes(descriptor, base + length, bytes.count - length) }
-                if count < 0 { throw SystemError.last }
-                if count == 0 { break }
-                length += count
+        while length < size {
+            let count = Self.retrying { readBytes(descriptor, buffer + length, size - length) }
+            if count <= 0 {
+                let error = count < 0 ? SystemError.last : SystemError(code: EIO)
+                free(buffer)
+                throw error
             }
+            length += count
         }
-        if length < data.count { throw SystemError(code: EIO) }
-        return (data, Self.status(status))
+        return (Data(bytesNoCopy: buffer, count: size, deallocator: .free), Self.status(status))
     }
 
     /// Returns the metadata of a file; `nil` if there is none.
@@ -179,8 +201,17 @@ package struct CacheFolder: Sendable {
 
     /// Sets the times of a file.
     func touch(_ name: String, accessed: Int64, expires: Int64) {
+        try? onStep(.touching)
         var times = [Self.moment(accessed), Self.moment(Self.fileTime(expires))]
         utimensat(AT_FDCWD, path(name), &times, AT_SYMLINK_NOFOLLOW)
+    }
+
+    /// The bytes that can still be written to the file system; `nil` if it does not say.
+    var availableSize: Int? {
+        var status = statvfs()
+        guard statvfs(url.path, &status) == 0 else { return nil }
+        return Int(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
     /// Returns all values with their metadata. Files whose names no storage gives are ignored. O(files).

@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonEviction
 import HalcyonSupport
 
@@ -20,13 +21,28 @@ struct DiskEntryIndex: ~Copyable {
     /// Whether the storage is closed, so that another one may use the folder.
     var isClosed = false
     var prints = Fingerprints()
-    private var lengths: [Int] = []
-    private var accessed: [Int64] = []
-    private var origins: [EntryOrigin] = []
+    /// The data of an entry that only the disk has.
+    private struct Fact {
+        var length = 0
+        var stored: Int64 = 0
+        var accessed: Int64 = 0
+        var origin = EntryOrigin.unknown
+        /// The access and the expiration that the file and its row have.
+        var written: (accessed: Int64, expires: Int64) = (0, 0)
+    }
+
+    private var facts: [Fact] = []
+    /// The removals since the last ``takeRemovals()``.
+    private var removals: [Removal] = []
+    /// The notes of the entries that have one; see ``EntryNotes``.
+    private var notes: [EntryID: Data] = [:]
     /// The loads before the end of the listing. The policy receives them afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
-    /// The files whose times on the disk are out of date.
-    private var untouched: Set<ByteName> = []
+    /// The entries whose times on the disk are out of date by more than a hundredth of their time to live.
+    private var renewed: Set<EntryID> = []
+    /// The entries whose times on the disk are out of date by less. A flush on request and the closing write them; no
+    /// flush is scheduled for them.
+    private var accessedSince: Set<EntryID> = []
     /// The files whose rows in the index database are out of date.
     var unindexed: Set<ByteName> = []
     /// The files whose removal failed.
@@ -41,7 +57,7 @@ struct DiskEntryIndex: ~Copyable {
     /// Serves a store; see ``EntryIndex/store(_:_:cost:at:expiration:staysInBackground:context:deadline:renewal:)``.
     mutating func store(
         _ name: String, _ status: CacheFolder.Status, at now: Int64, expiration: StorageExpiration,
-        context: AccessContext, print: UInt64
+        context: AccessContext, print: UInt64, note: Data? = nil
     ) -> (isKept: Bool, removals: [Removal]) {
         let wasThere = entries.resident(name) != nil
         let entry = entries.hasher.withHashed(name) {
@@ -50,9 +66,11 @@ struct DiskEntryIndex: ~Copyable {
         var removals = takeRemovals()
         if let entry {
             if wasThere { prints.remove(entry) }
-            note(
-                entry, name, length: status.length, accessed: now, print: print, origin: context.origin ?? .unknown)
-            untouched.remove(name)
+            place(
+                entry, name,
+                Fact(
+                    length: status.length, stored: now, accessed: now, origin: context.origin ?? .unknown,
+                    written: (now, entries.deadline(of: entry))), print: print, note: note)
             undeleted.remove(name)
             // The file of this name was replaced. It must not be removed, whatever the reason for the old value's
             // removal.
@@ -62,7 +80,11 @@ struct DiskEntryIndex: ~Copyable {
     }
 
     /// Adds an entry that was found on the disk, and returns whether it is kept.
-    mutating func adopt(_ row: IndexDatabase.Row) -> Bool {
+    ///
+    /// - Parameter now: the time that none of the entry's times may exceed; see ``IndexDatabase/Row/redate(to:)``.
+    mutating func adopt(_ found: IndexDatabase.Row, at now: Int64 = .max) -> Bool {
+        var row = found
+        if max(row.stored, row.accessed) > now { row.redate(to: now) }
         let wasThere = entries.resident(row.name) != nil
         let entry = entries.hasher.withHashed(row.name) {
             entries.store(
@@ -70,14 +92,18 @@ struct DiskEntryIndex: ~Copyable {
                 context: AccessContext(categories: row.categories), deadline: row.expires,
                 renewal: Renewal(span: row.renewal))
         }
+        collectRemovals()
         guard let entry else {
             unindexed.insert(row.name)
             return false
         }
         if wasThere { prints.remove(entry) }
-        note(
-            entry, row.name, length: row.length, accessed: row.accessed, print: row.fingerprint, origin: row.origin)
-        unindexed.remove(row.name)
+        place(
+            entry, row.name,
+            Fact(
+                length: row.length, stored: row.stored, accessed: row.accessed, origin: row.origin,
+                written: (found.accessed, found.expires)), print: row.fingerprint, note: row.note)
+        if row == found { unindexed.remove(row.name) } else { renewed.insert(entry) }
         return true
     }
 
@@ -98,13 +124,13 @@ struct DiskEntryIndex: ~Copyable {
         var row = row(entry)
         if status.size == row.size { return }
         (row.size, row.length) = (status.size, status.length)
-        _ = adopt(row)
+        if adopt(row) { renewed.insert(entry) }
         unindexed.insert(name)
     }
 
     /// Removes the entries whose origin satisfies a condition. O(numbers).
     mutating func remove(where holds: (EntryOrigin) -> Bool) {
-        for entry in entries.residents(where: { entry, _ in holds(origins[Int(entry)]) }) {
+        for entry in entries.residents(where: { entry, _ in holds(facts[Int(entry)].origin) }) {
             entries.remove(entry, reason: .removed)
         }
     }
@@ -124,81 +150,177 @@ struct DiskEntryIndex: ~Copyable {
     ///
     /// - Parameter files: the files in the folder; `nil` if it could not be listed.
     mutating func restart(with files: [(name: String, status: CacheFolder.Status)]?) {
-        (unindexed, untouched, undeleted) = ([], [], [])
+        (unindexed, renewed, accessedSince, undeleted) = ([], [], [], [])
         if let files { complete(with: files) } else { listing = .failed }
     }
 
     /// Serves a load, and returns whether it was a hit.
+    ///
+    /// The new times are written soon if the access or the expiration has moved by more than a hundredth of the
+    /// entry's time to live, or of a week if that is shorter. They are written with the next flush on request
+    /// otherwise, so that a hit usually writes nothing. After a kill, an entry is therefore at most that much older
+    /// than it was.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
-        guard entries.find(name, at: now) != nil,
+        guard let resident = entries.find(name, at: now) else { return false }
+        let set = entries.notes[resident].set
+        guard
             let entry = entries.hasher.withHashed(
                 name, { entries.load($0, at: now, extending: extending, context: context) })
         else { return false }
-        accessed[Int(entry)] = now
-        untouched.insert(name)
-        unindexed.insert(name)
+        facts[Int(entry)].accessed = now
+        if entries.notes[entry].set != set { unindexed.insert(name) }
+        let written = facts[Int(entry)].written
+        let span = entries.renewal(of: entry).span
+        let step = min(span < 0 ? .max : span, Self.week) / 100
+        let moved = max(
+            Self.distance(now, written.accessed), Self.distance(entries.deadline(of: entry), written.expires))
+        if moved > step { renewed.insert(entry) } else { accessedSince.insert(entry) }
         return true
     }
 
-    /// Takes the removals since the last call.
-    mutating func takeRemovals() -> [Removal] {
-        defer { entries.forgetRemoved() }
-        return entries.removed.map { one in
-            prints.remove(one.entry)
-            unindexed.insert(one.key)
-            untouched.remove(one.key)
-            return entries.removal(of: one)
-        }
+    /// A week in microseconds.
+    private static let week: Int64 = 7 * 86_400 * 1_000_000
+
+    private static func distance(_ first: Int64, _ second: Int64) -> Int64 {
+        let (distance, overflows) = max(first, second).subtractingReportingOverflow(min(first, second))
+        return overflows ? .max : distance
     }
 
-    /// Whether a flush has anything to write.
-    var needsFlush: Bool { !(untouched.isEmpty && unindexed.isEmpty) }
+    /// Removes expired entries. Entries of the future get the times of now before: those that were stored or accessed
+    /// while the clock was ahead would not expire for as long as it was. O(numbers).
+    mutating func removeExpired(at now: Int64) {
+        let future = entries.residents { entry, _ in max(facts[Int(entry)].stored, facts[Int(entry)].accessed) > now }
+        for row in future.map({ row($0) }).sorted(by: { ($0.accessed, $0.name) < ($1.accessed, $1.name) }) {
+            _ = adopt(row, at: now)
+        }
+        entries.removeExpired(at: now)
+    }
+
+    // MARK: - Notes
+
+    /// Returns the note of an entry that has not expired.
+    func note(of name: String, at now: Int64) -> Data? { entries.find(name, at: now).flatMap { notes[$0] } }
+
+    /// Replaces the note of an entry, if there is the entry; `nil` removes it.
+    mutating func set(note: Data?, of name: String) {
+        guard let entry = entries.resident(name), notes[entry] != note else { return }
+        notes[entry] = note
+        unindexed.insert(name)
+    }
+
+    /// The number of notes.
+    var noteCount: Int { notes.count }
+
+    // MARK: - Pending changes
+
+    /// Takes the removals since the last call.
+    mutating func takeRemovals() -> [Removal] {
+        collectRemovals()
+        defer { removals = [] }
+        return removals
+    }
+
+    /// Forgets what is known of removed entries, before another entry gets the number of one.
+    private mutating func collectRemovals() {
+        for one in entries.removed {
+            prints.remove(one.entry)
+            notes[one.entry] = nil
+            unindexed.insert(one.key)
+            renewed.remove(one.entry)
+            accessedSince.remove(one.entry)
+            removals.append(entries.removal(of: one))
+        }
+        entries.forgetRemoved()
+    }
+
+    /// Whether a flush has to be scheduled.
+    var needsFlush: Bool { !(renewed.isEmpty && unindexed.isEmpty) }
+
+    /// Returns whether a flush has to be scheduled now. It counts as scheduled then.
+    mutating func beginsFlush() -> Bool {
+        if isFlushScheduled || !needsFlush { return false }
+        isFlushScheduled = true
+        return true
+    }
 
     /// Whether files or rows are out of date, or files are to be removed.
-    var isBehind: Bool { needsFlush || !undeleted.isEmpty }
+    ///
+    /// - Parameter least: whether changes count for which no flush is scheduled.
+    func isBehind(least: Bool) -> Bool { needsFlush || !undeleted.isEmpty || least && !accessedSince.isEmpty }
+
+    /// The changes that are to be written.
+    struct Due {
+        var rows: [IndexDatabase.Row] = []
+        /// What hits have changed. The times of these files are to be set, too.
+        var renewed: [IndexDatabase.Renewed] = []
+        var removed: [String] = []
+        var undeleted: [String] = []
+
+        var isEmpty: Bool { rows.isEmpty && renewed.isEmpty && removed.isEmpty }
+    }
 
     /// Takes the changes that are to be written. They are no longer pending then.
     ///
-    /// - Parameter everything: whether the rows of all entries are returned, or only those that are out of date.
-    mutating func takeDue(everything: Bool) -> (
-        rows: (kept: [IndexDatabase.Row], removed: [String]), touched: Set<ByteName>, undeleted: [String]
-    ) {
-        defer { (unindexed, untouched, undeleted) = ([], [], []) }
-        var (rows, removed): ([IndexDatabase.Row], [String]) = ([], [])
+    /// - Parameters:
+    ///   - everything: whether the rows of all entries are returned, or only those that are out of date.
+    ///   - least: whether changes count for which no flush is scheduled.
+    mutating func takeDue(everything: Bool, least: Bool) -> Due {
+        var due = Due()
         for name in unindexed {
-            if let entry = entries.resident(name.text) {
-                if !everything { rows.append(row(entry)) }
-            } else {
-                removed.append(name.text)
+            guard let entry = entries.resident(name.text) else {
+                due.removed.append(name.text)
+                continue
             }
+            // A row states the times that its file has.
+            if !everything { due.rows.append(row(entry)) }
+            if accessedSince.remove(entry) != nil { renewed.insert(entry) }
         }
-        if everything { rows = entries.residents { _, _ in true }.map { row($0) } }
-        return ((rows, removed), untouched, undeleted.map(\.text).filter { entries.resident($0) == nil })
+        if everything {
+            due.rows = entries.residents { _, _ in true }.map { row($0) }
+        }
+        if least || everything {
+            renewed.formUnion(accessedSince)
+            accessedSince = []
+        }
+        for entry in renewed {
+            let times = (accessed: facts[Int(entry)].accessed, expires: entries.deadline(of: entry))
+            facts[Int(entry)].written = times
+            due.renewed.append(
+                IndexDatabase.Renewed(name: entries.key(of: entry), accessed: times.accessed, expires: times.expires))
+        }
+        due.undeleted = undeleted.map(\.text).filter { entries.resident($0) == nil }
+        (unindexed, renewed, undeleted) = ([], [], [])
+        return due
     }
 
     /// Returns the row of an entry.
     func row(_ entry: EntryID) -> IndexDatabase.Row {
-        IndexDatabase.Row(
-            name: entries.key(of: entry), size: entries.cost(of: entry), length: lengths[Int(entry)],
-            accessed: accessed[Int(entry)], expires: entries.deadline(of: entry),
+        let fact = facts[Int(entry)]
+        return IndexDatabase.Row(
+            name: entries.key(of: entry), size: entries.cost(of: entry), length: fact.length,
+            accessed: fact.accessed, expires: entries.deadline(of: entry),
             renewal: entries.renewal(of: entry).span,
             fingerprint: prints.fingerprint(of: entry), categories: entries.categories(of: entry),
-            origin: origins[Int(entry)])
+            origin: fact.origin, stored: fact.stored, note: notes[entry])
     }
 
-    private mutating func note(
-        _ entry: EntryID, _ name: String, length: Int, accessed time: Int64, print: UInt64, origin: EntryOrigin
-    ) {
-        while lengths.count <= Int(entry) {
-            lengths.append(0)
-            accessed.append(0)
-            origins.append(.unknown)
-        }
-        origins[Int(entry)] = origin
-        lengths[Int(entry)] = length
-        accessed[Int(entry)] = time
+    private mutating func place(_ entry: EntryID, _ name: String, _ fact: Fact, print: UInt64, note: Data?) {
+        while facts.count <= Int(entry) { facts.append(Fact()) }
+        facts[Int(entry)] = fact
+        notes[entry] = note
+        renewed.remove(entry)
+        accessedSince.remove(entry)
         prints.insert(print, for: entry)
         unindexed.insert(name)
+    }
+}
+
+extension IndexDatabase.Row {
+    /// Moves times that are after `now` back to it, as if the entry was stored and accessed now. An expiration at a
+    /// date stays.
+    mutating func redate(to now: Int64) {
+        (stored, accessed) = (min(stored, now), min(accessed, now))
+        if let latest = Renewal(span: renewal).deadline(from: now) { expires = min(expires, latest) }
     }
 }
 

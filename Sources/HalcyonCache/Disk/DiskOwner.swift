@@ -9,6 +9,10 @@ import Synchronization
 /// Values are serialized before the operation waits for others. No lock is held while serializers, completions and
 /// events are called.
 ///
+/// The serialized bytes that wait to be written are bounded: a serialization starts only while fewer than
+/// ``preparedLimit`` wait. The values that are not serialized yet stay in memory. See
+/// `DiskOwnerTests.bytesThatWaitAreBounded()`.
+///
 /// A synchronous read runs on its caller's thread. If it must wait for changes of its key, the caller's thread runs
 /// those that no other thread has started, so that it never waits for a free thread.
 ///
@@ -21,8 +25,9 @@ package final class DiskOwner: Sendable {
     typealias Storage = DiskStorage<Data>
 
     private struct Job {
-        /// Makes the bytes of a store, and returns whether it succeeded; `nil` once a thread has taken it.
-        var prepare: (@Sendable () -> Bool)?
+        /// Makes the bytes of a store, and returns their number, or `nil` if this failed; `nil` once a thread has
+        /// taken it.
+        var prepare: (@Sendable () -> Int?)?
         var run: @Sendable () -> Void
         /// Removes the file in place of a store.
         var replacement: (@Sendable () -> Void)?
@@ -30,6 +35,8 @@ package final class DiskOwner: Sendable {
         /// Whether it needs the complete listing of the folder. It is then started after the listing, so that no
         /// thread waits for that.
         let needsListing: Bool
+        /// The number of bytes that were made of a store and are not written yet.
+        var preparedSize = 0
         /// Whether it is a writer. The number of writers that run at a time is limited.
         var isWriter: Bool { needsListing && !isUnlimited }
         /// Whether it does not wait for the writers: a settle operation, which may take long, and a removal of many
@@ -50,13 +57,29 @@ package final class DiskOwner: Sendable {
         var queued: [Schedule.Ticket] = []
         var firstQueued = 0
         var writerCount = 0
+        /// The bytes that were made of stores and are not written yet.
+        var preparedSize = 0
+        /// The number of stores whose bytes are being made.
+        var preparing = 0
+        /// The stores whose bytes are made once fewer wait, with their queues, in order.
+        var unprepared = Queue<(ticket: Schedule.Ticket, queue: DispatchQueue)>()
         /// The number of reads of free keys that run or whose completions run. The schedule does not know them.
         var freeReads = 0
         /// Whether the schedule has ended, so that the directory is closed once no free read runs.
         var isScheduleClosed = false
         var isClosed = false
         var closing: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether the bytes of another store may be made. If nothing else would free room, one more may: an
+        /// operation whose bytes wait can itself wait for a store whose bytes were not made.
+        var mayPrepare: Bool { preparedSize < preparedLimit || writerCount == 0 && preparing == 0 }
     }
+
+    /// The bytes that wait to be written.
+    var preparedSize: Int { state.withLock { $0.preparedSize } }
+
+    /// The number of stores that were not serialized because too many bytes wait.
+    var unpreparedCount: Int { state.withLock { $0.unprepared.count } }
 
     private enum Access {
         case open(Storage)
@@ -66,6 +89,9 @@ package final class DiskOwner: Sendable {
 
     /// The time between two attempts to open the directory.
     static let retryInterval = Duration.seconds(10)
+
+    /// The bytes that may wait to be written before another store is serialized: 32 MB.
+    static let preparedLimit = 32 << 20
 
     /// The maximum number of operations that write at a time. More would wait for each other in the file system.
     private static let writerLimit = 2
@@ -105,6 +131,11 @@ package final class DiskOwner: Sendable {
 
     /// Whether no change of a key is pending, nor one of many keys that may concern it.
     func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key)) } }
+
+    /// Returns whether a key has a file once the pending changes have ended; `nil` if that depends on the disk.
+    func pendingFile(of key: String, _ forcedExtension: String?) -> Bool? {
+        state.withLock { $0.schedule.pendingFile(of: ByteName(key), forcedExtension) }
+    }
 
     /// The number of operations that have not ended.
     var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
@@ -209,7 +240,7 @@ package final class DiskOwner: Sendable {
                 take(.finished(next), on: next == ticket ? .callerOf(ticket) : .caller)
                 if next == ticket { return }
             case .prepare(let next, let prepare):
-                take(.prepared(next, succeeded: prepare()), on: .caller)
+                finishPreparing(next, prepare(), on: .caller)
             case .wait: semaphore.wait()
             }
         }
@@ -234,7 +265,7 @@ package final class DiskOwner: Sendable {
         let ticket = request(
             .store(key, labels),
             Job(
-                prepare: { prepared.set(Result(catching: bytes)) },
+                prepare: { prepared.set(Result(catching: bytes)) ? prepared.size(\.count) : nil },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },
@@ -248,7 +279,8 @@ package final class DiskOwner: Sendable {
                     case nil: done(.failure(CacheError.closed))
                     }
                 }, needsListing: true))
-        (preparation ?? queue).async { [self] in prepare(ticket) }
+        let queue = preparation ?? queue
+        queue.async { [self] in prepare(ticket, on: queue) }
     }
 
     /// Cancels a read that has not started.
@@ -285,7 +317,7 @@ package final class DiskOwner: Sendable {
     private enum Work {
         case over, wait
         case run(Schedule.Ticket, @Sendable () -> Void)
-        case prepare(Schedule.Ticket, @Sendable () -> Bool)
+        case prepare(Schedule.Ticket, @Sendable () -> Int?)
     }
 
     private func job<Value: Sendable>(
@@ -324,6 +356,8 @@ package final class DiskOwner: Sendable {
         var ready: [(ticket: Schedule.Ticket, isWriter: Bool)] = []
         var completions:
             [(ticket: Schedule.Ticket, ending: Schedule.Ending?, complete: @Sendable (Schedule.Ending?) -> Void)] = []
+        /// The stores whose bytes are to be made now.
+        var preparations: [(ticket: Schedule.Ticket, queue: DispatchQueue)] = []
         var isClosed = false
     }
 
@@ -356,6 +390,7 @@ package final class DiskOwner: Sendable {
             case .complete(let ticket, let ending):
                 state.waiting[ticket] = nil
                 guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
+                state.preparedSize -= job.preparedSize
                 effects.completions.append((ticket, ending, job.complete))
             case .refuse(let ticket):
                 state.waiting[ticket] = nil
@@ -365,6 +400,7 @@ package final class DiskOwner: Sendable {
             }
         }
         for semaphore in state.waiting.values { semaphore.signal() }
+        effects.preparations = takePreparations(&state)
         return effects
     }
 
@@ -376,6 +412,7 @@ package final class DiskOwner: Sendable {
         var rest = effects
         while true {
             for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
+            for (ticket, queue) in rest.preparations { queue.async { [self] in prepare(ticket, on: queue) } }
             if rest.isClosed { scheduleClosed() }
             let completions = rest.completions
             rest = Effects()
@@ -391,15 +428,17 @@ package final class DiskOwner: Sendable {
                 let next = state.withLock { self.effects(for: .delivered(one.ticket), &$0) }
                 rest.ready += next.ready
                 rest.completions += next.completions
+                rest.preparations += next.preparations
                 rest.isClosed = rest.isClosed || next.isClosed
             }
-            if rest.ready.isEmpty && rest.completions.isEmpty && !rest.isClosed { return }
+            if rest.ready.isEmpty && rest.completions.isEmpty && rest.preparations.isEmpty && !rest.isClosed { return }
         }
     }
 
     /// Runs an operation that is ready, unless a reader's thread runs it or it was cancelled.
     private func work(_ ticket: Schedule.Ticket, _ isWriter: Bool) {
-        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = storage?.files {
+        // The directory is opened here, not in the operation, which would then wait for the listing.
+        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = try? get().files {
             let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
             if !isListed { return }
         }
@@ -413,9 +452,11 @@ package final class DiskOwner: Sendable {
 
     /// Starts the next writer.
     private func endWriter() {
+        var effects = Effects()
         let next = state.withLock { state -> Schedule.Ticket? in
             guard state.firstQueued < state.queued.count else {
                 state.writerCount -= 1
+                effects.preparations = takePreparations(&state)
                 return nil
             }
             let next = state.queued[state.firstQueued]
@@ -427,12 +468,46 @@ package final class DiskOwner: Sendable {
             return next
         }
         if let next { queue.async { [self] in work(next, true) } }
+        carryOut(effects, on: .queue)
     }
 
-    /// Makes the bytes of a store, unless a reader's thread does.
-    private func prepare(_ ticket: Schedule.Ticket) {
-        guard let prepare = state.withLock({ $0.jobs[ticket]?.prepare.take() }) else { return }
-        take(.prepared(ticket, succeeded: prepare()), on: .queue)
+    /// Makes the bytes of a store, unless a reader's thread does or too many bytes wait.
+    private func prepare(_ ticket: Schedule.Ticket, on queue: DispatchQueue) {
+        let prepare = state.withLock { state -> (@Sendable () -> Int?)? in
+            guard state.jobs[ticket]?.prepare != nil else { return nil }
+            guard state.mayPrepare else {
+                state.unprepared.push((ticket, queue))
+                return nil
+            }
+            state.preparing += 1
+            return state.jobs[ticket]?.prepare.take()
+        }
+        guard let prepare else { return }
+        finishPreparing(ticket, prepare(), on: .queue)
+    }
+
+    /// - Parameter size: the number of bytes; `nil` if they could not be made.
+    private func finishPreparing(_ ticket: Schedule.Ticket, _ size: Int?, on place: Place) {
+        let effects = state.withLock { state -> Effects in
+            state.preparing -= 1
+            // The store may have been voided meanwhile.
+            if let size, state.jobs[ticket] != nil {
+                state.jobs[ticket]?.preparedSize = size
+                state.preparedSize += size
+            }
+            return self.effects(for: .prepared(ticket, succeeded: size != nil), &state)
+        }
+        carryOut(effects, on: place)
+    }
+
+    /// Takes the first store that waits to be serialized, if it may be now.
+    private func takePreparations(_ state: inout State) -> [(ticket: Schedule.Ticket, queue: DispatchQueue)] {
+        var taken: [(ticket: Schedule.Ticket, queue: DispatchQueue)] = []
+        // Those that are taken check again when they start.
+        while state.mayPrepare, taken.count < Self.writerLimit, let next = state.unprepared.pop() {
+            if state.jobs[next.ticket]?.prepare != nil { taken.append(next) }
+        }
+        return taken
     }
 
     /// Returns the next step of a thread that waits for a read.
@@ -446,7 +521,10 @@ package final class DiskOwner: Sendable {
                 return .run(other, run)
             }
             for other in unprepared {
-                if let prepare = state.jobs[other]?.prepare.take() { return .prepare(other, prepare) }
+                if let prepare = state.jobs[other]?.prepare.take() {
+                    state.preparing += 1
+                    return .prepare(other, prepare)
+                }
             }
             return .wait
         }
@@ -508,6 +586,13 @@ private final class Outcome<Value: Sendable>: Sendable {
         result.withLock { $0 = new }
         if case .success = new { return true }
         return false
+    }
+
+    /// Returns the size of a result that was set and not taken; `nil` if there is none.
+    func size(_ size: (Value) -> Int) -> Int? {
+        result.withLock { result in
+            if case .success(let value) = result { size(value) } else { nil }
+        }
     }
 
     /// Takes the result.

@@ -44,7 +44,11 @@ enum DiskRecovery {
             row.size = status.size
             row.length = status.length
             row.expires = status.expires
-            if !isSameFile { row.accessed = max(status.accessed, row.accessed) }
+            if !isSameFile {
+                row.accessed = max(status.accessed, row.accessed)
+                // The note may be of the earlier bytes.
+                row.note = nil
+            }
             if row != before { result.corrected.append(name) }
             result.residents.append(row)
         }
@@ -92,7 +96,8 @@ extension FileStore {
         }
         let removals = mutation.withLock { _ -> [Removal] in
             let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
-                let refused = (found?.residents ?? []).filter { !state.adopt($0) }.map(\.name)
+                let now = clock.now
+                let refused = (found?.residents ?? []).filter { !state.adopt($0, at: now) }.map(\.name)
                 for name in (found?.corrected ?? []) + (found?.vanished ?? []) + (found?.damaged ?? []) {
                     state.unindexed.insert(name)
                 }
@@ -102,7 +107,7 @@ extension FileStore {
                 for (name, time, extending, context) in early {
                     _ = state.load(name, at: time, extending: extending, context: context)
                 }
-                state.entries.removeExpired(at: clock.now)
+                state.removeExpired(at: now)
                 return (state.takeRemovals(), refused)
             }
             for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }

@@ -192,6 +192,24 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
             && !changesOfAll.contains { steps[$0]?.operation.precedesRead(of: key) == true }
     }
 
+    /// Returns whether a key has a file with an extension once the pending changes have ended: `true` after a store,
+    /// `false` after a removal or a clearing; `nil` if none of them is pending.
+    func pendingFile(of key: Key, _ forcedExtension: String?) -> Bool? {
+        let clearing = changesOfAll.last { if case .clear? = steps[$0]?.operation { true } else { false } }
+        for ticket in (changes[key] ?? []).reversed() {
+            if let clearing, clearing > ticket { return false }
+            guard let step = steps[ticket] else { continue }
+            switch step.operation {
+            case .store where step.operation.isStore(forcedExtension: forcedExtension):
+                return step.replacedEnding == nil
+            case .remove(_, let removed) where removed.map(ByteName.init) == forcedExtension.map(ByteName.init):
+                return false
+            default: continue
+            }
+        }
+        return clearing == nil ? nil : false
+    }
+
     mutating func handle(_ event: Event) -> [Action] {
         var actions: [Action] = []
         switch event {

@@ -22,8 +22,9 @@ import HalcyonSupport
 ///   `DiskRecoveryTests.killedProcessLeavesWholeValues()` and `KillTests.killedCacheLeavesWholeValuesAndLog()`.
 /// - A lost or damaged index database is rebuilt from the files, in the order of their last access. See
 ///   `DiskRecoveryTests.lostIndexIsRebuiltFromFiles()` and `DamageTests.damagedIndexLosesNoValue()`.
-/// - On a full or read-only disk, the present values are found, with their categories. Stores throw until there is
-///   room. See `FullDiskTests.fullDiskAtStartKeepsValues()` and `FullDiskTests.readOnlyDiskAtStartKeepsValues()`.
+/// - On a full or read-only disk, the present values are found, with their categories. On a full disk, a store evicts
+///   others to make room. On a read-only one it throws. See `FullDiskTests.fullDiskAtStartKeepsValues()` and
+///   `FullDiskTests.readOnlyDiskAtStartKeepsValues()`.
 /// - A file that was deleted is a miss. A folder that was deleted is created by the next store. If another process has
 ///   created the folder and uses it, stores throw until that process frees it. See
 ///   `DiskStorageTests.vanishedFileIsMissAndFolderIsRemade()` and
@@ -104,8 +105,10 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Stores a value under a key, and replaces an earlier value. Other values are evicted if there is no room.
     ///
-    /// On a full disk it throws, and the present values stay. See `DiskExpirationTests.expiredStoreChangesNothing()`
-    /// and `FullDiskTests.fullDiskKeepsValues()`.
+    /// On a full disk, or beyond a quota, it evicts other values for the bytes that it needs and tries again, as for
+    /// the size limit: values of low priority first, of protected categories last. A value that would not fit into
+    /// the room of all values together evicts none, and the call throws. See
+    /// `DiskExpirationTests.expiredStoreChangesNothing()` and `FullDiskTests.fullDiskEvicts()`.
     ///
     /// - Parameters:
     ///   - expiration: when the value expires. By default, the rule of its category decides, or else the
@@ -119,6 +122,16 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, forcedExtension: String? = nil,
         context: AccessContext = AccessContext()
     ) throws -> Bool {
+        try store(
+            value: value, forKey: key, expiration: expiration, forcedExtension: forcedExtension, context: context,
+            note: nil)
+    }
+
+    /// Stores a value with a note; see ``EntryNotes``.
+    func store(
+        value: Value, forKey key: String, expiration: StorageExpiration?, forcedExtension: String?,
+        context: AccessContext, note: Data?
+    ) throws -> Bool {
         let data: Data
         do {
             data = try value.toData()
@@ -126,11 +139,14 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
             throw CacheError.cannotConvertToData(key: key, underlying: error)
         }
         return try files.store(
-            data, forKey: key, forcedExtension: forcedExtension, expiration: expiration, context: context)
+            data, forKey: key, forcedExtension: forcedExtension, expiration: expiration, context: context, note: note)
     }
 
-    /// Returns the value of a key; `nil` if there is none or it has expired. The extended expiration is written to
-    /// the disk later, in the background.
+    /// Returns the value of a key; `nil` if there is none or it has expired, and while the folder cannot be searched.
+    ///
+    /// The access and the extended expiration are written to the disk later: in the background if they have moved by
+    /// more than a hundredth of the time to live (or of a week, if that is shorter), else by ``flush()`` and
+    /// ``close()``. See `DiskExpirationTests.hitWritesNothingUntilExpirationMoves()`.
     ///
     /// A reader does not wait for that write. See `DiskExpirationTests.readerDoesNotWaitForExtension()` and
     /// `DiskStorageTests.unreadableBytesAreAnError()`.
@@ -145,9 +161,10 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
             forKey: key, forcedExtension: forcedExtension, extending: extendingExpiration, context: context)
         guard let found else { return nil }
         do {
-            return try Value.fromData(found.data)
+            return try Value.fromData(found)
         } catch {
-            throw CacheError.cannotLoadDataFromDisk(found.url, underlying: error)
+            let url = files.url(forKey: key, forcedExtension: forcedExtension)
+            throw CacheError.cannotLoadDataFromDisk(url, underlying: error)
         }
     }
 
@@ -203,11 +220,14 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Removes expired values, and returns the removals. O(values).
     ///
+    /// Values that were stored or read while the clock was ahead would expire too late. They count as stored now. See
+    /// `DiskExpirationTests.valueOfTheFutureIsRedated(restarts:)`.
+    ///
     /// A file that cannot be deleted does not stop the removal. A folder that could not be listed is listed now. See
     /// `DiskFaultTests.undeletableFileDoesNotStopCleaning()` and `DamageTests.nextCleaningListsUnlistedFolder()`.
     @discardableResult
     public func removeExpiredValues() -> [Removal] {
-        files.change { state, now in state.entries.removeExpired(at: now) }
+        files.change { state, now in state.removeExpired(at: now) }
     }
 
     /// Evicts values until the size limit holds, and returns the removals. O(values).

@@ -21,6 +21,7 @@ package final class FileStore: Sendable {
     let flushDelay: Duration
     let onRemoval: (@Sendable ([Removal]) -> Void)?
     let onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)?
+    let onFull: (@Sendable (any Error) -> Void)?
     /// The index database. It is `nil` until the next flush if it could not be opened or failed.
     let database = Mutex<IndexDatabase?>(nil)
     /// The lock on the folder; `nil` once the storage is closed.
@@ -41,6 +42,7 @@ package final class FileStore: Sendable {
     ///   - patience: the maximum time to wait for another storage that uses the folder.
     ///   - beforeListing: called on the background queue before the listing; a test may wait there.
     ///   - onListing: called after each listing, with whether it has found entries that can be private to a user.
+    ///   - onFull: called with the error of the full disk after a store has evicted entries because of it.
     /// - Throws: ``CacheError``.
     init(
         config: DiskStorageConfig, policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
@@ -49,7 +51,7 @@ package final class FileStore: Sendable {
         onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {},
         onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)? = nil,
-        onRemoval: (@Sendable ([Removal]) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil, onFull: (@Sendable (any Error) -> Void)? = nil
     ) throws {
         let start = clock.now
         var config = config
@@ -61,6 +63,7 @@ package final class FileStore: Sendable {
         self.flushDelay = flushDelay
         self.onRemoval = onRemoval
         self.onListing = onListing
+        self.onFull = onFull
         state = Mutex(
             DiskEntryIndex(
                 config: config,
@@ -101,10 +104,13 @@ package final class FileStore: Sendable {
 
     private func removeExpired() {
         if state.withLock({ $0.listing == .pending }) { return }
-        change { state, now in state.entries.removeExpired(at: now) }
+        change { state, now in state.removeExpired(at: now) }
     }
 
     deinit { flush() }
+
+    /// Whether the folder was not listed yet.
+    var isListing: Bool { state.withLock { $0.listing == .pending } }
 
     /// Waits until the folder was listed.
     func waitUntilListed() { listed.wait() }
@@ -134,12 +140,13 @@ package final class FileStore: Sendable {
 
     /// Stores bytes under a key.
     ///
+    /// - Parameter note: the note of the new entry; see ``EntryNotes``.
     /// - Returns: whether they are kept.
     /// - Throws: ``CacheError/cannotWriteFile(_:underlying:)`` or ``CacheError/closed``. The earlier bytes are kept
-    ///   then, if there were any.
+    ///   then, if there were any and a full disk has not evicted them.
     func store(
         _ data: Data, forKey key: String, forcedExtension: String?, expiration: StorageExpiration?,
-        context: AccessContext
+        context: AccessContext, note: Data? = nil
     ) throws -> Bool {
         let now = clock.now
         let (name, expiration) = state.withLock { state in
@@ -154,7 +161,7 @@ package final class FileStore: Sendable {
         let expires = expiration.deadline(from: now)
         let (part, status): (String, CacheFolder.Status)
         do {
-            (part, status) = try write(data, at: now, expires: expires)
+            (part, status) = try writeMakingRoom(data, at: now, expires: expires)
         } catch CacheError.closed {
             throw CacheError.closed
         } catch {
@@ -172,7 +179,7 @@ package final class FileStore: Sendable {
             }
             do { try folder.place(part, as: name) } catch { return (error, false, []) }
             let (isKept, removals) = state.withLock { state -> (Bool, [Removal]) in
-                state.store(name, status, at: now, expiration: expiration, context: context, print: print)
+                state.store(name, status, at: now, expiration: expiration, context: context, print: print, note: note)
             }
             // The file of this name contains the new value, whatever the reason for the old value's removal.
             removeFiles(removals.filter { !isKept || ByteName($0.key) != ByteName(name) })
@@ -191,7 +198,7 @@ package final class FileStore: Sendable {
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``.
     func data(
         forKey key: String, forcedExtension: String?, extending: ExpirationExtending, context: AccessContext
-    ) throws -> (data: Data, url: URL)? {
+    ) throws -> Data? {
         let now = clock.now
         let print = Fingerprints.fingerprint(key)
         let (naming, listing) = state.withLock { state -> (FileNaming?, DiskEntryIndex.Listing) in
@@ -209,6 +216,10 @@ package final class FileStore: Sendable {
         let found: (data: Data, status: CacheFolder.Status)?
         do {
             found = try folder.read(name)
+        } catch let error as SystemError where error.code == EACCES && folder.status(name) == nil {
+            // The folder itself cannot be searched at present. What is in it is not lost.
+            state.withLock { $0.entries.miss(context) }
+            return nil
         } catch {
             throw CacheError.cannotLoadDataFromDisk(folder.url(name), underlying: error)
         }
@@ -217,21 +228,51 @@ package final class FileStore: Sendable {
             state.withLock { $0.entries.miss(context) }
             return nil
         }
-        let isFresh = state.withLock { state -> Bool in
+        let (isFresh, isUnknown, isFlushDue) = state.withLock { state -> (Bool, Bool, Bool) in
             if state.listing == .pending {
-                if found.status.expires <= now { return false }
+                if found.status.expires <= now { return (false, false, false) }
                 state.earlyLoads.append((name, now, extending, context))
-                return true
+                return (true, false, false)
             }
-            if state.load(name, at: now, extending: extending, context: context) { return true }
+            if state.load(name, at: now, extending: extending, context: context) {
+                return (true, false, state.beginsFlush())
+            }
             // Another thread removed the entry meanwhile, or it was never known because the folder could not be
             // listed.
-            return found.status.expires > now
+            let isUnknown = state.listing == .failed && state.entries.resident(name) == nil
+            return (found.status.expires > now, isUnknown, false)
         }
         if !isFresh { return nil }
-        adoptIfUnknown(name, found.status, print: print, at: now, context: context)
+        if isUnknown { adopt(name, found.status, print: print, at: now, context: context) }
+        if isFlushDue { flushLater() }
+        return found.data
+    }
+
+    /// Returns the bytes of a key without an access; `nil` if there are none, they have expired or they cannot be
+    /// read.
+    func bytes(forKey key: String, forcedExtension: String?) -> Data? {
+        guard isCached(forKey: key, forcedExtension: forcedExtension) else { return nil }
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
+        return (try? folder.read(name))?.data
+    }
+
+    // MARK: - Notes
+
+    /// Returns the note of a key's entry; `nil` if there is none, and before the listing. Reads no file.
+    func note(forKey key: String, forcedExtension: String?) -> Data? {
+        let now = clock.now
+        guard let naming = state.withLock({ $0.isClosed || $0.noteCount == 0 ? nil : $0.config.naming }) else {
+            return nil
+        }
+        let name = naming.name(of: key, forcedExtension: forcedExtension)
+        return state.withLock { $0.isClosed ? nil : $0.note(of: name, at: now) }
+    }
+
+    /// Replaces the note of a key's entry, if there is one; `nil` removes it. It is written with the next flush.
+    func set(note: Data?, forKey key: String, forcedExtension: String?) {
+        let name = state.withLock { $0.config.naming }.name(of: key, forcedExtension: forcedExtension)
+        state.withLock { if !$0.isClosed { $0.set(note: note, of: name) } }
         scheduleFlush()
-        return (found.data, folder.url(name))
     }
 
     /// Returns whether there are bytes that have not expired. The call does not extend the expiration and is not an
@@ -341,15 +382,18 @@ package final class FileStore: Sendable {
 
     // MARK: - Flushing
 
-    /// Writes all pending changes: the times of files, the index database, and removals of files that failed before.
+    /// Writes pending changes: the times of files, the index database, and removals of files that failed before.
     /// Called in the background and at the end.
     ///
     /// If the database cannot be written, its changes stay pending. The next flush opens it again and writes all
     /// rows.
-    func flush() {
+    ///
+    /// - Parameter least: whether to write the times of entries that have hardly moved, too;
+    ///   see ``DiskEntryIndex/load(_:at:extending:context:)``.
+    func flush(least: Bool = true) {
         let isIdle = state.withLock { state in
             state.isFlushScheduled = false
-            return !state.isBehind || state.listing == .pending
+            return !state.isBehind(least: least) || state.listing == .pending
         }
         if isIdle { return }
         // The folder may have been replaced by another storage's, whose database and files must not be changed.
@@ -358,35 +402,33 @@ package final class FileStore: Sendable {
             if database?.isInPlace == false { database = nil }
             let isNew = database == nil
             if isNew { database = try? IndexDatabase.open(in: folder.hidden).database }
-            let (rows, removed) = takeDue(everything: isNew && database != nil)
-            if rows.isEmpty && removed.isEmpty { return }
+            let due = takeDue(everything: isNew && database != nil, least: least)
+            if due.isEmpty { return }
             do {
                 try folder.onStep(.indexing)
                 guard let open = database else { throw SystemError(code: EIO) }
-                try open.update(rows, removing: removed)
+                try open.update(due.rows, renewed: due.renewed, removing: due.removed)
                 try folder.onStep(.indexed)
             } catch {
                 database = nil
-                state.withLock { $0.unindexed.formUnion((rows.map(\.name) + removed).map(ByteName.init)) }
+                state.withLock {
+                    let names = due.rows.map(\.name) + due.renewed.map(\.name) + due.removed
+                    $0.unindexed.formUnion(names.map(ByteName.init))
+                }
             }
         }
     }
 
     /// Takes the pending changes of the database, and writes those of the files.
-    ///
-    /// - Parameter everything: whether to return the rows of all entries, or only those that changed.
-    private func takeDue(everything: Bool) -> (rows: [IndexDatabase.Row], removed: [String]) {
+    private func takeDue(everything: Bool, least: Bool) -> DiskEntryIndex.Due {
         mutation.withLock { _ in
-            let (due, touched, undeleted) = state.withLock { state in
+            let due = state.withLock { state in
                 state.isFlushScheduled = false
-                return state.takeDue(everything: everything)
+                return state.takeDue(everything: everything, least: least)
             }
-            for name in undeleted { removeFile(name) }
-            let (rows, removed) = due
-            for row in rows where touched.contains(row.name) {
-                folder.touch(row.name, accessed: row.accessed, expires: row.expires)
-            }
-            return (rows, removed)
+            for name in due.undeleted { removeFile(name) }
+            for one in due.renewed { folder.touch(one.name, accessed: one.accessed, expires: one.expires) }
+            return due
         }
     }
 
@@ -397,6 +439,36 @@ package final class FileStore: Sendable {
     }
 
     // MARK: - Inside
+
+    /// The number of times that a store evicts entries because the disk is full, each time twice as many bytes as
+    /// before.
+    private static let fullDiskTries = 4
+
+    /// Writes a part. While the disk or a quota is full, it evicts entries for as many bytes as it needs and tries
+    /// again.
+    ///
+    /// Nothing is evicted for bytes that would not fit even if the cache were empty.
+    private func writeMakingRoom(_ data: Data, at now: Int64, expires: Int64) throws -> (
+        part: String, status: CacheFolder.Status
+    ) {
+        // Whole blocks, and a block for the directory.
+        var needed = (data.count / 4_096 + 2) * 4_096
+        var failure: (any Error)?
+        for _ in 0..<Self.fullDiskTries {
+            do {
+                let written = try write(data, at: now, expires: expires)
+                if let failure { onFull?(failure) }
+                return written
+            } catch let error as SystemError where error.code == ENOSPC || error.code == EDQUOT {
+                let used = state.withLock { $0.entries.used }
+                guard used > 0, folder.availableSize.map({ needed <= $0 + used }) ?? true else { throw error }
+                failure = error
+                change { [needed] state, now in state.entries.trim(to: max(used - needed, 0), at: now) }
+                needed *= 2
+            }
+        }
+        return try write(data, at: now, expires: expires)
+    }
 
     private func write(_ data: Data, at now: Int64, expires: Int64) throws -> (part: String, status: CacheFolder.Status)
     {
@@ -490,11 +562,10 @@ package final class FileStore: Sendable {
         return isThere
     }
 
-    private func adoptIfUnknown(
+    /// Adds the entry of a file that is unknown because the folder could not be listed.
+    private func adopt(
         _ name: String, _ status: CacheFolder.Status, print: UInt64, at now: Int64, context: AccessContext
     ) {
-        let isUnknown = state.withLock { $0.listing == .failed && $0.entries.resident(name) == nil }
-        guard isUnknown else { return }
         change { state, now in
             guard state.entries.resident(name) == nil, folder.status(name) == status else { return }
             let span = status.expires == .max ? .max : max(status.expires - status.accessed, 0)
@@ -522,15 +593,12 @@ package final class FileStore: Sendable {
     }
 
     func scheduleFlush() {
-        let isDue = state.withLock { state -> Bool in
-            if state.isFlushScheduled || !state.needsFlush { return false }
-            state.isFlushScheduled = true
-            return true
-        }
-        if isDue {
-            background.asyncAfter(deadline: .now() + .microseconds(Int(flushDelay.microseconds))) { [weak self] in
-                self?.flush()
-            }
+        if state.withLock({ $0.beginsFlush() }) { flushLater() }
+    }
+
+    private func flushLater() {
+        background.asyncAfter(deadline: .now() + .microseconds(Int(flushDelay.microseconds))) { [weak self] in
+            self?.flush(least: false)
         }
     }
 }

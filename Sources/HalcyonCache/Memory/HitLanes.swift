@@ -180,6 +180,14 @@ struct HitLanes: ~Copyable {
         return false
     }
 
+    /// Forgets the number of a user in all lanes. The lanes must be closed.
+    func forget(user: String) {
+        for number in 0..<count { lane(number).buffer.pointee.forget(user: user) }
+    }
+
+    /// Whether a lane has the name of a user. The lanes must be closed.
+    func knows(user: String) -> Bool { (0..<count).contains { lane($0).buffer.pointee.user?.name == ByteName(user) } }
+
     /// Removes all waiting hits from the lanes, and returns the number of misses in them. The lanes must be closed.
     ///
     /// Hits are passed to `serve` in the order in which they were served: the order of the buffer within a lane, and
@@ -212,7 +220,7 @@ struct HitBuffer: ~Copyable {
     private var taken = 0
     private var end = 0
     private var misses = 0
-    private var user: (name: ByteName, number: UInt32)?
+    fileprivate private(set) var user: (name: ByteName, number: UInt32)?
 
     deinit { hits?.deallocate() }
 
@@ -248,6 +256,9 @@ struct HitBuffer: ~Copyable {
         user = (ByteName(name), number)
         return number
     }
+
+    /// Forgets the number of a user. Hits that wait keep it.
+    mutating func forget(user name: String) { if user?.name == ByteName(name) { user = nil } }
 
     /// The stamp of the first hit that was not taken; `UInt64.max` if there is none.
     @inline(__always)

@@ -129,6 +129,14 @@ final class MemoryState: @unchecked Sendable {
         }
     }
 
+    /// Forgets which number a user has.
+    func forget(user: String) {
+        withLock { state in
+            lanes.forget(user: user)
+            state.entries.forget(user: user)
+        }
+    }
+
     /// The number of hits that the policy has not received yet.
     var waiting: Int {
         writers.withLock { _ in

@@ -8,7 +8,8 @@ public struct AccessContext: Sendable, Equatable {
     /// categories of the store.
     ///
     /// A category is a kind of objects, such as `shoes`, and not the identifier of an object or a user. A cache remembers
-    /// each category and each set of categories that it has seen until it is released.
+    /// each category and each set of categories of a store until it is released, and of those that only look-ups name
+    /// the first 16,384.
     public var categories: [String]
     /// The id of the user or the profile that sends the request.
     public var user: String?

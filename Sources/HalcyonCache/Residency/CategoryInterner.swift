@@ -8,8 +8,11 @@ import HalcyonSupport
 ///
 /// Lists of names are remembered, so that most look-ups need one hash. At ``mostLists`` lists, all are forgotten and
 /// added again on their next use. Categories and sets are never removed, because entries and policies refer to their
-/// numbers.
+/// numbers. Those of stores are always added, because removals find entries by them; those of look-ups only up to
+/// ``mostOfLookUps``.
 package struct CategoryInterner {
+    /// The number of categories or of sets from which look-ups add none.
+    package static let mostOfLookUps = 1 << 14
     /// The maximum number of remembered lists.
     package static let mostLists = 1 << 12
 
@@ -20,6 +23,9 @@ package struct CategoryInterner {
     package private(set) var members: [[UInt32]] = [[]]
 
     package init() {}
+
+    /// Whether look-ups add no categories and sets any more.
+    var isFull: Bool { max(names.count, members.count) >= Self.mostOfLookUps }
 
     /// Returns the number of a category; `nil` if it has none.
     package func number(of name: String) -> UInt32? { numbers[name] }

@@ -72,7 +72,7 @@ struct EntryIndex: ~Copyable {
     var counters = StorageCounters()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
-    private var awaitingRelease = NumberQueue()
+    private var awaitingRelease = Queue<EntryID>()
     var victims: [EntryID] = []
     /// The entries that were removed since the last ``forgetRemoved()``, in order.
     private(set) var removed: [RemovedEntry] = []
@@ -390,6 +390,15 @@ struct EntryIndex: ~Copyable {
             user: number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
+    /// Forgets which number a user has.
+    mutating func forget(user: String) {
+        users.forget(user)
+        if lastUser?.name == ByteName(user) { lastUser = nil }
+    }
+
+    /// Whether the name of a user is cached.
+    func knows(user: String) -> Bool { lastUser?.name == ByteName(user) }
+
     /// Returns the number of a user; `UInt32.max` for no user.
     @inline(__always)
     mutating func number(of user: String?) -> UInt32 {
@@ -537,6 +546,7 @@ extension EntryIndex {
             return nil
         }
         if !names.isEmpty, !categories.isSet(notes[entry].set, of: names),
+            !categories.isFull || categories.knownSet(of: names) != nil,
             partitions[notes[entry].partition].hits.contains(entry, freshAt: time)
         {
             let set = set(of: names)
@@ -618,16 +628,20 @@ extension EntryIndex {
     }
 }
 
-/// A first-in, first-out queue of numbers. O(1) amortised.
-struct NumberQueue {
-    private var items: [EntryID] = []
+/// A first-in, first-out queue. O(1) amortised.
+struct Queue<Element> {
+    private var items: [Element?] = []
     private var first = 0
 
-    mutating func push(_ number: EntryID) { items.append(number) }
+    /// The number of elements.
+    var count: Int { items.count - first }
 
-    mutating func pop() -> EntryID? {
+    mutating func push(_ item: Element) { items.append(item) }
+
+    mutating func pop() -> Element? {
         guard first < items.count else { return nil }
         defer {
+            items[first] = nil
             first += 1
             if first > 1_024 && first * 2 > items.count {
                 items.removeFirst(first)

@@ -104,7 +104,8 @@ struct StorageCounters: ~Copyable {
     mutating func missed(named names: [String], in interner: inout CategoryInterner) {
         misses += 1
         for name in names {
-            let member = Int(interner.intern(name))
+            guard let number = interner.isFull ? interner.number(of: name) : interner.intern(name) else { continue }
+            let member = Int(number)
             while missesByCategory.count <= member { missesByCategory.append(0) }
             missesByCategory[member] += 1
         }

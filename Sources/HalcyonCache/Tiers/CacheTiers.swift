@@ -40,7 +40,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     /// The owner of the directory, which orders all operations on it.
     package let disk: DiskOwner
     /// Notes about the entries on disk.
-    package let notes: EntryNotes
+    package var notes: EntryNotes { EntryNotes(disk: disk) }
     package let hub: CacheEventHub
     /// The slot for the observer of all accesses.
     package let observation: ObserverSlot
@@ -83,7 +83,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
                         onRemoval: { removals in
                             prefetches.removed(.disk, removals)
                             hub.removed(.disk, removals)
-                        }))
+                        }, onFull: { hub.failed($0) }))
             } catch {
                 // Nothing can be found on it.
                 privateEntries.listed(hasAny: false)
@@ -92,7 +92,6 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         } onFailure: { error in
             hub.send(.failure("\(error)"), isNotable: true)
         }
-        notes = EntryNotes(disk: self.disk, clock: clock)
     }
 
     /// Closes the disk. Returns after all completions of look-ups, stores and removals have returned.
@@ -100,7 +99,6 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         await observation.end()
         await disk.close()
         await withCheckedContinuation { continuation in decodings.notify(queue: .global()) { continuation.resume() } }
-        await notes.close()
     }
 
     // MARK: - Storing
@@ -113,11 +111,14 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     ///   - keepsFile: whether a store in memory alone leaves the key's file on disk. By default the file is removed, because
     ///     its value is older.
     ///   - other: a serializer in place of the cache's.
+    ///   - note: returns the note of the bytes that are about to be written; by default there is none. It also
+    ///     receives the note of the entry that they replace.
     ///   - kept: receives the bytes that are on disk now, before another operation can read or replace them.
     package func store(
         _ value: Value, original: Data?, forKey key: String, toMemory: Bool = true, toDisk: Bool,
         keepsFile: Bool = false, serializer other: (any CacheSerializer<Value>)? = nil, options: CacheOptions,
-        kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable (CacheStoreResult) -> Void
+        note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
         let computed = key.computedKey(with: options.processorIdentifier)
         var isJoined = false
@@ -165,9 +166,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
             }
             return data
         } write: { [options, prefetches] storage, data in
-            let isKept = try storage.store(
-                value: data, forKey: computed, expiration: options.diskCacheExpiration,
-                forcedExtension: options.forcedExtension, context: options.context)
+            let isKept = try storage.store(data, computed, options, note)
             if isKept { kept?(data) } else if options.isPrefetch { prefetches.refused(computed, by: .disk) }
         } done: { [self, options] result in
             if case .failure(let error) = result {
@@ -194,10 +193,11 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     ///
     /// - Parameters:
     ///   - bytes: makes the bytes of the file, on the options' queue; `nil` if the original cannot be serialized.
+    ///   - note: returns the note of the bytes that are about to be written, as in a store of a value.
     ///   - kept: receives the bytes that are on disk now.
     package func keepOriginal(
         _ bytes: @escaping @Sendable () -> Data?, forKey key: String, options: CacheOptions,
-        kept: @escaping @Sendable (Data) -> Void, done: @escaping @Sendable () -> Void
+        note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable () -> Void
     ) {
         hub.send(.store(key: key, categories: options.context.categories))
         var options = options
@@ -206,10 +206,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
             guard let data = bytes() else { throw CacheError.cannotSerialize(key: key) }
             return data
         } write: { [options] storage, data in
-            let isKept = try storage.store(
-                value: data, forKey: key, expiration: options.diskCacheExpiration,
-                forcedExtension: options.forcedExtension, context: options.context)
-            if isKept { kept(data) }
+            if try storage.store(data, key, options, note) { kept?(data) }
         } done: { [hub] result in
             if case .failure(let error) = result { hub.failed(error) }
             done()
@@ -372,12 +369,34 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     }
 
     /// Returns the bytes of a key on disk. For the disk's policy this is an access.
+    ///
+    /// - Returns: the bytes; `nil` if there are none, or if the task was cancelled, after which nothing is read.
     package func original(forKey key: String, options: CacheOptions) async -> Data? {
-        await onDisk(.read(key)) { storage in
+        await reading(key) { storage in
             try? storage.value(
                 forKey: key, forcedExtension: options.forcedExtension,
                 extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
         } ?? nil
+    }
+
+    /// Reads from a key on disk; `nil` if there is no disk storage, or if the task was cancelled before it read.
+    private func reading<Result: Sendable>(
+        _ key: String, _ work: @escaping @Sendable (DiskStorage<Data>) -> Result
+    ) async -> Result? {
+        let cancellation = LoadCancellation()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ticket = disk.perform(.read(key)) { storage in
+                    try cancellation.check()
+                    return work(storage)
+                } done: {
+                    continuation.resume(returning: try? $0.get())
+                }
+                if let ticket { cancellation.whenCancelled { [disk] in disk.cancel(ticket) } }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
     }
 
     /// Returns whether a computed key is in memory or on disk. This is not an access, and the caller's thread does
@@ -390,7 +409,8 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         return isOnDisk == true ? .disk : .none
     }
 
-    /// Promotes a value from disk to memory before it is requested.
+    /// Promotes a value from disk to memory before it is requested. After a cancellation of the task it is not read,
+    /// decoded or promoted.
     package func promote(
         _ computed: String, serializer other: (any CacheSerializer<Value>)?, options: CacheOptions,
         decoding: CallbackQueue? = nil
@@ -398,7 +418,7 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         let ticket = memoryStorage.beginRead(forKey: computed)
         var options = options
         options.context.isPrefetch = true
-        let data = await onDisk(.read(computed)) { [prefetches, options] storage -> Data? in
+        let data = await reading(computed) { [prefetches, options] storage -> Data? in
             let data = try? storage.value(
                 forKey: computed, forcedExtension: options.forcedExtension, extendingExpiration: .none,
                 context: options.context)
@@ -408,23 +428,26 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
             return data
         }
         guard let data, let data else { return memoryStorage.endRead(ticket) }
+        if Task.isCancelled {
+            prefetches.take(computed)
+            return memoryStorage.endRead(ticket)
+        }
         let serializer = other ?? serializer
         let queue = decoding ?? serializer.decodingQueue ?? .dispatch(.global())
-        guard let value = try? await queue.result({ serializer.value(with: data) }) else {
+        guard let value = try? await queue.result({ serializer.value(with: data) }), !Task.isCancelled else {
             prefetches.take(computed)
             return memoryStorage.endRead(ticket)
         }
         if !keepInMemory(value, computed, options, endOf: ticket) { prefetches.refused(computed, by: .memory) }
     }
 
-    /// Returns whether a computed key has bytes on disk that satisfy `isExpected`. This is not an access.
+    /// Returns whether a computed key has bytes on disk that satisfy `isExpected`. This is not an access. After a
+    /// cancellation of the task it reads nothing and returns `false`.
     package func holds(
         _ computed: String, forcedExtension: String? = nil, where isExpected: @escaping @Sendable (Data) -> Bool
     ) async -> Bool {
-        await onDisk(.read(computed)) { storage in
-            let file = storage.cacheFileURL(forKey: computed, forcedExtension: forcedExtension)
-            return storage.isCached(forKey: computed, forcedExtension: forcedExtension)
-                && (try? Data(contentsOf: file)).map(isExpected) == true
+        await reading(computed) { storage in
+            storage.files.bytes(forKey: computed, forcedExtension: forcedExtension).map(isExpected) == true
         } == true
     }
 
@@ -515,6 +538,9 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         do { try await observation.forget(user: user, removeFromFile: removeFromFile) } catch { failure = error }
         await removePrivate(ofUser: user)
         do { try await hub.forget(user: user) } catch { failure = failure ?? error }
+        // Names that were cached to number the requests. Later requests of the user get another number.
+        memoryStorage.core.state.forget(user: user)
+        disk.openStorage?.files.state.withLock { $0.entries.forget(user: user) }
         if let failure { throw failure }
     }
 
@@ -537,9 +563,8 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
     }
 
     func clearDisk(done: @escaping @Sendable () -> Void) {
-        disk.perform(.clear) { [notes] storage in
+        disk.perform(.clear) { storage in
             storage.removeAll()
-            notes.removeAll()
             return storage.files.folder.hidden
         } done: { [observation] result in
             guard let folder = try? result.get() else { return done() }
@@ -623,6 +648,25 @@ extension CacheOptions {
     fileprivate var labels: DiskOwner.Schedule.Labels {
         DiskOwner.Schedule.Labels(
             forcedExtension: forcedExtension, categories: context.categories, origin: context.origin)
+    }
+}
+
+/// Returns the note of the bytes that are about to be written, or `nil` for none. It receives the note of the entry
+/// that they replace, too.
+package typealias NoteMaker = @Sendable (_ bytes: Data, _ earlier: Data?) -> Data?
+
+extension DiskStorage<Data> {
+    /// Stores bytes under a computed key.
+    fileprivate func store(
+        _ data: Data, _ computed: String, _ options: CacheOptions, _ note: NoteMaker?
+    ) throws -> Bool {
+        // No other change of the key runs meanwhile.
+        let note = note.flatMap { make in
+            make(data, files.note(forKey: computed, forcedExtension: options.forcedExtension))
+        }
+        return try store(
+            value: data, forKey: computed, expiration: options.diskCacheExpiration,
+            forcedExtension: options.forcedExtension, context: options.context, note: note)
     }
 }
 

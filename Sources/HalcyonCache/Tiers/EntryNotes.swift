@@ -1,111 +1,73 @@
 import Foundation
-import HalcyonEviction
-import HalcyonSupport
-import Synchronization
 
 /// Notes about the entries on a cache's disk, such as the freshness that servers state.
 ///
-/// Notes are not entries of the cache, so that its policy, limits and log contain images only. They are not in its
-/// index database either, which may lag behind by a second and can be rebuilt without them. They are kept in a
-/// ``DiskStorage`` of at most 64 MB.
+/// A note is a column of its entry's row in the index database, and is held in memory beside the entry. It therefore
+/// takes as long as its entry lives and no longer: an eviction, an expiration or a removal of any kind removes both,
+/// and a store replaces both. There is no limit but that of the entries, and reading a note reads no file. In memory
+/// and in the database a note takes its own bytes and some 60 more.
 ///
-/// A note can be older or newer than its entry, for example after a crash. It must therefore contain a digest of the
-/// bytes that it describes. Without a disk there are no notes.
+/// After a kill, the newest second of notes can be missing. An entry on disk can then have no note, but none of other
+/// bytes of another expiration. An entry that is in memory alone has no note.
 ///
-/// Notes are read and written in operations on the cache's disk. If another storage has the folder open, there are no
-/// notes until an attempt a second later.
-package final class EntryNotes: Sendable {
-    private let disk: DiskOwner
-    private let clock: any CacheClock
-    private let state = Mutex(State())
-    /// Whether the storage exists; `nil` if unknown. Not guarded by `state`, which is held while the storage is opened.
-    private let isPresent = Mutex<Bool?>(nil)
-    private let open: @Sendable (_ folder: URL, _ patience: Duration) throws -> DiskStorage<Data>
+/// See `EntryNoteTests`.
+package struct EntryNotes: Sendable {
+    let disk: DiskOwner
 
-    /// The time between two attempts to open the storage.
-    private static let retryInterval = Duration.seconds(1)
-
-    private struct State {
-        var storage: DiskStorage<Data>?
-        /// The time of the last failed attempt to open it.
-        var failed: Int64?
+    /// Returns the note of a computed key's entry on disk once the pending changes of the key have ended; `nil` if
+    /// there is none. It does not suspend if no change is pending and the folder was listed.
+    ///
+    /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
+    package func settled(of computed: String, forcedExtension: String? = nil) async -> Data? {
+        guard let files = disk.storage?.files, disk.isFree(computed) else {
+            return await after(.read(computed)) { note(of: computed, forcedExtension: forcedExtension) } ?? nil
+        }
+        if files.isListing {
+            await withCheckedContinuation { continuation in
+                if files.whenListed({ continuation.resume() }) { continuation.resume() }
+            }
+        }
+        return files.note(forKey: computed, forcedExtension: forcedExtension)
     }
 
-    convenience init(disk: DiskOwner, clock: any CacheClock) {
-        self.init(disk: disk, clock: clock) { folder, patience in
-            let config = DiskStorageConfig(
-                name: "freshness", sizeLimit: 64 << 20, expiration: .days(30), cachePathBlock: { _, _ in folder })
-            return try DiskStorage(
-                files: FileStore(
-                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience))
+    /// Returns the note of a computed key's entry as it is now, without waiting; `nil` if there is none, also while a
+    /// store is pending or the folder is being listed.
+    package func note(of computed: String, forcedExtension: String? = nil) -> Data? {
+        disk.openStorage?.files.note(forKey: computed, forcedExtension: forcedExtension)
+    }
+
+    /// Replaces the note of a computed key's entry on disk, once the pending changes of the key have ended. Without
+    /// an entry it has no effect.
+    ///
+    /// - Parameters:
+    ///   - note: the note; `nil` removes it.
+    ///   - isExpected: whether the note is of these bytes, which the entry has; by default they are not read.
+    package func set(
+        _ note: Data?, of computed: String, forcedExtension: String? = nil,
+        where isExpected: (@Sendable (Data) -> Bool)? = nil
+    ) async {
+        _ = await after(.change(computed)) { [disk] in
+            guard let files = disk.openStorage?.files else { return }
+            if let isExpected {
+                guard files.bytes(forKey: computed, forcedExtension: forcedExtension).map(isExpected) == true else {
+                    return
+                }
+            }
+            files.set(note: note, forKey: computed, forcedExtension: forcedExtension)
         }
     }
 
-    /// - Parameter open: opens the storage; waits up to `patience` for another storage that uses the folder.
-    init(
-        disk: DiskOwner, clock: any CacheClock,
-        open: @escaping @Sendable (_ folder: URL, _ patience: Duration) throws -> DiskStorage<Data>
-    ) {
-        (self.disk, self.clock, self.open) = (disk, clock, open)
-    }
-
-    /// Whether there can be any note: a look-up is not worth a hop to the disk's queue otherwise. Only the first call
-    /// reads the disk.
-    package var mayHaveAny: Bool {
-        guard let folder = Self.folder(of: disk) else { return false }
-        return isPresent.withLock { isPresent in
-            if let isPresent { return isPresent }
-            let exists = FileManager.default.fileExists(atPath: folder.path)
-            isPresent = exists
-            return exists
+    private func after<Result: Sendable>(
+        _ operation: DiskOwner.Schedule.Operation, _ work: @escaping @Sendable () -> Result
+    ) async -> Result? {
+        await withCheckedContinuation { continuation in
+            disk.perform(operation) { storage in
+                // A read does not wait for the listing, which has the notes.
+                storage.files.waitUntilListed()
+                return work()
+            } done: {
+                continuation.resume(returning: try? $0.get())
+            }
         }
-    }
-
-    /// Returns the note of a computed key; `nil` if there is none.
-    package func note(of computed: String) -> Data? {
-        // A look-up opens the storage only if it exists.
-        storage(makesOne: false).flatMap { try? $0.value(forKey: computed) }
-    }
-
-    /// Replaces the note of a computed key; `nil` removes it.
-    package func set(_ note: Data?, of computed: String) {
-        if let note {
-            isPresent.withLock { $0 = true }
-            _ = try? storage(makesOne: true)?.store(value: note, forKey: computed)
-        } else {
-            storage(makesOne: false)?.remove(forKey: computed)
-        }
-    }
-
-    /// Removes all notes.
-    func removeAll() { storage(makesOne: false)?.removeAll() }
-
-    /// The folder of the notes, among the cache's hidden files, so that no other cache can have it; `nil` without a disk.
-    private static func folder(of disk: DiskOwner) -> URL? {
-        disk.openStorage?.files.folder.hidden.appendingPathComponent("freshness", isDirectory: true)
-    }
-
-    private func storage(makesOne: Bool) -> DiskStorage<Data>? {
-        guard let folder = Self.folder(of: disk) else { return nil }
-        let now = clock.now
-        return state.withLock { state in
-            if let storage = state.storage { return storage }
-            if let failed = state.failed, now >= failed, now - failed < Self.retryInterval.microseconds { return nil }
-            guard makesOne || FileManager.default.fileExists(atPath: folder.path) else { return nil }
-            // Only this cache uses the folder. If another storage has it open, that is about to close. Others wait for
-            // `state` meanwhile, so this does not wait.
-            state.storage = try? open(folder, .zero)
-            state.failed = state.storage == nil ? now : nil
-            return state.storage
-        }
-    }
-
-    /// Frees the folder. No operation on the disk may be pending.
-    func close() async {
-        let storage = state.withLock { state in
-            defer { state.storage = nil }
-            return state.storage
-        }
-        await storage?.close()
     }
 }

@@ -21,9 +21,10 @@ import Synchronization
 /// place of `await` see ``retrieveImage(forKey:options:callbackQueue:completionHandler:)`` and the methods next to
 /// it.
 ///
-/// If the disk fails, memory remains in service. Failures are counted and reported, and the disk is used again as soon
-/// as that is possible. See `CacheFaultTests.fullDiskLeavesMemoryWorking()` and
-/// `CacheFaultTests.vanishedFolderLeavesMemoryWorking()`.
+/// If the disk is full, other values are evicted from it to make room, and the failure is reported. If the disk
+/// fails, memory remains in service. Failures are counted and reported, and the disk is used again as soon
+/// as that is possible. See `CacheFaultTests.fullDiskEvictsAndReports()`,
+/// `CacheFaultTests.fullDiskLeavesMemoryWorking()` and `CacheFaultTests.vanishedFolderLeavesMemoryWorking()`.
 ///
 /// Every call ends exactly once, also with an error or a cancellation. Each tier can be used without the other. See
 /// `ImageCacheTests.everyPathResumesOnce()` and `ImageCacheTests.eachLayerWorksAlone()`.
@@ -42,6 +43,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     package let privateEntries: PrivateEntries
     /// The subscriptions to triggers. They end with the cache.
     let subscriptions = Mutex<[TriggerSubscription]>([])
+    /// The memory beside the memory tier that triggers release, too.
+    private let memoryHolders = TriggerHandlers()
 
     /// Creates a cache with policies and a serializer.
     ///
@@ -155,6 +158,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// A value that is replaced or removed while it is read from disk does not return to memory. See
     /// `ImageCacheTests.lookUpTriesMemoryThenDisk()` and `ImageCacheTests.changedValueIsNotPromoted()`.
     ///
+    /// It does not find what a manager keeps for one user, as after a load with `Authorization`: ask the manager for it.
+    ///
     /// - Throws: ``CacheError/cannotLoadDataFromDisk(_:underlying:)``; `CancellationError` if the task was cancelled
     ///   before the value was promoted to memory. After a cancellation, the value is not read, decoded or promoted.
     @inlinable
@@ -195,16 +200,23 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// Returns the tier that contains the value of a key. This is not an access and extends nothing. It reads the
     /// disk on the caller's thread.
     ///
+    /// A value counts as on disk from the call that stores it, and as removed from the call that removes it, as a
+    /// look-up finds it. See `ImageCacheTests.queuedStoreCountsAsCached()`.
+    ///
     /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
     public func imageCachedType(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> CacheType {
         let computed = key.computedKey(with: processorIdentifier)
         if memoryStorage.isCached(forKey: computed) { return .memory }
+        if let isStored = tiers.disk.pendingFile(of: computed, forcedExtension) { return isStored ? .disk : .none }
         return tiers.disk.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
     }
 
     /// Returns whether there is a value of a key, in memory or on disk.
+    ///
+    /// It is `false` for what a manager keeps for one user, as after a load with `Authorization`: the manager's
+    /// `imageCachedType(for:options:)` tells that.
     public func isCached(
         forKey key: String, processorIdentifier: String = "", forcedExtension: String? = nil
     ) -> Bool {
@@ -288,6 +300,9 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     // MARK: - Removing
 
     /// Removes the value of a key: from memory at once, from disk before this returns, or from one tier only.
+    ///
+    /// It does not remove what a manager keeps for one user, as after a load with `Authorization`: the manager's
+    /// `remove(_:)` removes that, too.
     ///
     /// See `ImageCacheTests.removalReachesStatedTiers()`.
     ///
@@ -402,6 +417,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// all pending changes. The app calls it when it enters the background. O(values).
     public func enterBackground() async {
         memoryStorage.enterBackground()
+        releaseHolders(.full)
         await cleanExpiredDiskCache()
         _ = await tiers.onDisk(.settle) { storage in storage.flush() }
         await withCheckedContinuation { continuation in hub.enteredBackground { continuation.resume() } }
@@ -423,14 +439,34 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         }
     }
 
+    /// Adds memory beside the memory tier that the cache's triggers release, too, such as decoded frames or partial
+    /// bodies.
+    ///
+    /// See `CleaningTests.triggersReachOtherHoldersOfMemory()`.
+    ///
+    /// - Parameter release: releases the memory; called on any thread, without a lock held. It receives the severity
+    ///   of the shortage. Entering the background counts as ``MemoryPressure/full``.
+    /// - Returns: the subscription, which ends when it is cancelled or released.
+    public func addMemoryHolder(_ release: @escaping @Sendable (MemoryPressure) -> Void) -> TriggerSubscription {
+        memoryHolders.add { event in if case .memoryPressure(let pressure) = event { release(pressure) } }
+    }
+
+    private func releaseHolders(_ pressure: MemoryPressure) {
+        for holder in memoryHolders.all { holder(.memoryPressure(pressure)) }
+    }
+
     package func respond(to event: CacheTriggerEvent) {
         switch event {
-        case .memoryPressure(.some):
-            memoryStorage.trim(toCost: memoryStorage.totalCost / 2)
-        case .memoryPressure(.full):
-            clearMemoryCache()
+        case .memoryPressure(let pressure):
+            if pressure == .full {
+                clearMemoryCache()
+            } else {
+                memoryStorage.trim(toCost: memoryStorage.totalCost / 2)
+            }
+            releaseHolders(pressure)
         case .enterBackground(let done):
             memoryStorage.enterBackground()
+            releaseHolders(.full)
             cleanDisk { [self] _ in
                 tiers.onDisk(.settle) { storage in
                     storage.flush()

@@ -4,24 +4,33 @@ import Synchronization
 /// Cleans and flushes the disks when the process receives SIGTERM, then ends the process by that signal.
 ///
 /// It is for servers and command-line programs without a signal handler. It is the process's handler while a cache
-/// subscribes.
+/// subscribes. The process ends after ``limit`` in any case, also while a serializer or a disk hangs.
 ///
 /// See `CleaningTests.terminationCleansDiskFirst()`.
 public final class TerminationTrigger: CacheTrigger {
+    /// The maximum time from the signal to the end. The default is 5 seconds.
+    public let limit: Duration
     private let handlers = TriggerHandlers()
     private let source = Mutex<(any DispatchSourceSignal)?>(nil)
     private let finish: @Sendable () -> Void
+    /// Has a thread of its own, so that work that blocks the global queues does not block the end.
+    private let queue = DispatchQueue(label: "halcyon.termination")
 
     /// Creates a trigger that ends the process by the signal when the disks are clean.
-    public convenience init() {
-        self.init {
+    ///
+    /// - Parameter limit: the maximum time that cleaning may take. The default is 5 seconds; service managers usually
+    ///   kill a process 10 to 90 seconds after the signal.
+    public convenience init(limit: Duration = .seconds(5)) {
+        self.init(limit: limit) {
             signal(SIGTERM, SIG_DFL)
             raise(SIGTERM)
         }
     }
 
-    /// Creates a trigger that calls `finish` when the disks are clean.
-    public init(finish: @escaping @Sendable () -> Void) { self.finish = finish }
+    /// Creates a trigger that calls `finish` once for each signal: when the disks are clean, or after `limit`.
+    public init(limit: Duration = .seconds(5), finish: @escaping @Sendable () -> Void) {
+        (self.limit, self.finish) = (limit, finish)
+    }
 
     public func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
         handlers.add(handler) { [weak self] in self?.update() }
@@ -39,17 +48,43 @@ public final class TerminationTrigger: CacheTrigger {
             }
             if source != nil { return }
             signal(SIGTERM, SIG_IGN)
-            let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-            next.setEventHandler { [handlers, finish] in
-                let waiting = DispatchGroup()
-                for handler in handlers.all {
-                    waiting.enter()
-                    handler(.enterBackground { waiting.leave() })
+            let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: queue)
+            next.setEventHandler { [handlers, finish, queue, limit] in
+                let handlers = handlers.all
+                let ending = Ending(after: handlers.count) { queue.async(execute: finish) }
+                queue.asyncAfter(deadline: .now() + .microseconds(Int(clamping: limit.microseconds))) { ending.end() }
+                // Handlers may block, and the end must not wait for them.
+                for handler in handlers {
+                    DispatchQueue.global(qos: .userInitiated).async { handler(.enterBackground { ending.countDown() }) }
                 }
-                waiting.notify(queue: .global(), execute: finish)
             }
             next.activate()
             source = next
         }
+    }
+}
+
+/// Calls a closure once: after a number of handlers, or before.
+private final class Ending: Sendable {
+    /// The number of handlers that have not ended; `nil` once the closure is called.
+    private let remaining: Mutex<Int?>
+    private let finish: @Sendable () -> Void
+
+    init(after count: Int, _ finish: @escaping @Sendable () -> Void) {
+        remaining = Mutex(count)
+        self.finish = finish
+    }
+
+    func countDown() {
+        let isLast = remaining.withLock { remaining in
+            guard let count = remaining else { return false }
+            remaining = count - 1
+            return count == 1
+        }
+        if isLast { end() }
+    }
+
+    func end() {
+        if remaining.withLock({ $0.take() }) != nil { finish() }
     }
 }

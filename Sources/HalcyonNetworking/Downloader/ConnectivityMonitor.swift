@@ -47,7 +47,7 @@ public struct ConnectivityRetryStrategy: RetryStrategy {
     }
 
     public func decision(for context: RetryContext) async -> RetryDecision {
-        guard context.retriedCount < maxRetryCount else { return .stop }
+        guard context.retriedCount < maxRetryCount, !context.error.isCancellation else { return .stop }
         let isConnectionFailure = (context.error as? NetworkError)?.isConnectionFailure == true
         guard isConnectionFailure, await !monitor.isConnected else { return await whenConnected.decision(for: context) }
         return await isConnectedInTime() ? .retry(after: .zero) : .stop
@@ -137,6 +137,15 @@ public final class SystemConnectivityMonitor: ConnectivityMonitor {
     }
 
     public func waitUntilConnected() async throws { try await state.waitUntilConnected() }
+
+    /// Whether the network is in Low Data Mode, as the system has last reported. On Linux `false`: it has no such mode.
+    public var isConstrained: Bool {
+        #if canImport(Network)
+            monitor.currentPath.isConstrained
+        #else
+            false
+        #endif
+    }
 }
 
 /// A state of connectivity, and the tasks that wait for it.

@@ -55,6 +55,12 @@ public struct DownloadProgress: Sendable, Hashable {
     public var received: Int
     /// The bytes of the whole; `nil` if the server does not state them, or compresses.
     public var expected: Int?
+
+    /// Creates a progress.
+    public init(received: Int, expected: Int? = nil) {
+        self.received = received
+        self.expected = expected
+    }
 }
 
 /// Makes a value of the data of a load. Loads that share a transfer and whose processors have the same identifier and type of value

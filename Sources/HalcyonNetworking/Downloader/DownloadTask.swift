@@ -19,6 +19,9 @@ public final class DownloadTask: Sendable {
     /// Ends this load with ``NetworkError/cancelled``; other loads of the same request continue. It calls no completion itself: that
     /// is done on the queue of the load.
     ///
+    /// Nothing else is done for the load after this call, wherever it waits, whichever threads code of users blocks. See
+    /// `CancellationPointTests.cancelledLoadDoesNothingMore()` and `BlockedThreadTests.cancellationNeedsNoThreadOfUsers()`.
+    ///
     /// The connection of a transfer without any load is closed at once. See
     /// `DownloaderTests.cancellingLastLoadClosesConnection()` and `HostileTests.cancellingClosesConnection()`.
     public func cancel() {
@@ -33,6 +36,8 @@ public final class DownloadTask: Sendable {
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Changes the priority of the load, whether it waits for a transfer, for a file or for its turn to be decoded and processed.
+    ///
+    /// See `PriorityTests.prioritiesMoveQueuedProcessing()`.
     public func setPriority(_ priority: TransferPriority) {
         let onPriority = state.withLock { state in
             state.priority = priority
@@ -73,8 +78,8 @@ extension ImageDownloader {
     /// Loads a URL, and makes a value of its data. Without a modifier and a retry strategy the load has joined its transfer when
     /// this returns.
     ///
-    /// With `CallbackQueue.untouch` callbacks are called on threads of the downloader, each load's by itself: one that blocks, or that
-    /// waits for another load, delays no other.
+    /// With `CallbackQueue.untouch` callbacks are called on threads of the package, each load's by itself: one that blocks, or that
+    /// waits for another load, delays no other, unless 64 of the process block at once.
     ///
     /// The completion follows all progress. See `DownloaderTests.completionAndProgressRunOnCallbackQueue()`.
     ///

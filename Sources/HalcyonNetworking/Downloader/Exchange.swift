@@ -12,6 +12,9 @@ final class Exchange: TransferReceiver {
     /// longer one is cancelled, which closes an HTTP/1 connection.
     static let drainedBytes = 16 << 10
 
+    /// Runs no code of users, which could block it.
+    private static let timer = DispatchQueue(label: "halcyon.network.refused", qos: .utility)
+
     private enum Phase { case undecided, accepted, refused }
 
     private struct State {
@@ -117,7 +120,7 @@ final class Exchange: TransferReceiver {
         guard let transfer else { return }
         if isLong { return transfer.cancel() }
         let delay = DispatchTimeInterval.microseconds(Int(refusedBodyTimeout.microseconds))
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [weak self] in
+        Self.timer.asyncAfter(deadline: .now() + delay) { [weak self] in
             guard let self, state.withLock({ $0.result == nil }) else { return }
             transfer.cancel()
         }

@@ -57,7 +57,17 @@ public final class ImageDownloader: Sendable {
         /// See `HookTests.refusedStatusEndsAtHead()`.
         public var refusedBodyTimeout = Duration.seconds(2)
         /// Whether Low Data Mode, or something like it, is on; called before each load.
-        public var isNetworkConstrained: @Sendable () -> Bool = { false }
+        ///
+        /// Default: on Apple's platforms ``SystemConnectivityMonitor/isConstrained`` of the system's monitor, elsewhere `false`, because
+        /// Linux has no such mode. A load also counts as constrained if its transport ends it with
+        /// ``NetworkError/constrainedNetwork``.
+        public var isNetworkConstrained: @Sendable () -> Bool = {
+            #if canImport(Network)
+                SystemConnectivityMonitor.shared.isConstrained
+            #else
+                false
+            #endif
+        }
 
         /// Creates the default configuration.
         public init() {}
@@ -137,6 +147,11 @@ public final class ImageDownloader: Sendable {
     /// The bytes of interrupted transfers that are kept in memory.
     public var resumableBytes: Int { loader.partials.bytes }
 
+    /// Removes the bytes of interrupted transfers from memory, as when that is short. The next loads request the whole.
+    ///
+    /// See `ResumeTests.removedBytesAreRequestedAgain()`.
+    public func removeResumableBytes() { loader.partials.removeAll() }
+
     // MARK: - One load
 
     /// The request for a URL as the network allows it.
@@ -177,19 +192,21 @@ public final class ImageDownloader: Sendable {
             return try await merger.join(request, for: url, options.priority, processor, options, task, by: loader)
                 .answer().value()
         }
-        return try await ongoing.run([url.withoutFragment, request.url.withoutFragment]) { [self] id in
+        return try await ongoing.run([url.withoutFragment, request.url.withoutFragment]) { [self] id, cancellation in
             var request = request
             request.priority = options.priority
             if let modifier = options.requestModifier {
                 guard let modified = await modifier.modified(for: request) else { throw NetworkError.emptyRequest }
-                try Task.checkCancellation()
+                try cancellation.check()
                 request = modified
                 ongoing.add(request.url.withoutFragment, to: id)
             }
             let attempts = Attempts(strategy: options.retryStrategy, clock: clock)
             return try await attempts.of(request.url.absoluteString) { [request] in
-                try await merger.join(request, for: url, request.priority, processor, options, task, by: loader)
-                    .answer().value()
+                try cancellation.check()
+                let waiter = merger.join(request, for: url, request.priority, processor, options, task, by: loader)
+                cancellation.observe { [merger] in merger.leave(waiter.token) }
+                return try await waiter.answer().value()
             } isFailure: {
                 // A 304 is an answer, and an error of the processor is no failure of the network.
                 if case .notModified? = $0 as? NetworkError { false } else { $0 is NetworkError }
@@ -263,11 +280,11 @@ private final class OngoingLoads: Sendable {
 
     /// Runs a load that ``cancel(where:)`` reaches.
     ///
-    /// - Parameter work: receives the number of the load.
+    /// - Parameter work: receives the number of the load and its cancellation.
     /// - Throws: the error of the work; ``NetworkError/cancelled`` as soon as the load or the task is cancelled, even if the work does
     ///   not end.
     func run<Value: Sendable>(
-        _ urls: Set<String>, _ work: @escaping @Sendable (_ id: Int) async throws -> Value
+        _ urls: Set<String>, _ work: @escaping @Sendable (_ id: Int, LoadCancellation) async throws -> Value
     ) async throws -> Value {
         let load = OngoingLoad<Value>()
         let id = state.withLock { state in
@@ -277,7 +294,7 @@ private final class OngoingLoads: Sendable {
         }
         // The entry is destroyed outside the lock.
         defer { _ = state.withLock { $0.entries.removeValue(forKey: id) } }
-        return try await load.value { try await work(id) }
+        return try await load.value { try await work(id, load.cancellation) }
     }
 
     /// Notes another URL of a load.
@@ -290,6 +307,38 @@ private final class OngoingLoads: Sendable {
     }
 }
 
+/// The cancellation of a load, which its work asks before each step: it takes effect at once, and needs no thread.
+private final class LoadCancellation: Sendable {
+    private struct State {
+        var isCancelled = false
+        var receive: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Checks that the load is not cancelled.
+    ///
+    /// - Throws: ``NetworkError/cancelled`` if it is.
+    func check() throws { if state.withLock({ $0.isCancelled }) { throw NetworkError.cancelled } }
+
+    /// Sets what the cancellation calls, and calls it at once if that has come before.
+    func observe(_ receive: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            state.receive = receive
+            return state.isCancelled
+        }
+        if isCancelled { receive() }
+    }
+
+    func cancel() {
+        let receive = state.withLock { state in
+            state.isCancelled = true
+            return state.receive
+        }
+        receive?()
+    }
+}
+
 /// The result of one load, or its cancellation, whichever comes first.
 private final class OngoingLoad<Value: Sendable>: Sendable {
     private struct State {
@@ -298,6 +347,7 @@ private final class OngoingLoad<Value: Sendable>: Sendable {
         var isCancelled = false
     }
 
+    let cancellation = LoadCancellation()
     private let state = Mutex(State())
 
     func value(of work: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -319,7 +369,7 @@ private final class OngoingLoad<Value: Sendable>: Sendable {
                     state.work = task
                     return state.isCancelled
                 }
-                if isLate { task.cancel() }
+                if isLate { CallbackThreads.shared.execute { task.cancel() } }
             }
         } onCancel: {
             cancel()
@@ -332,8 +382,9 @@ private final class OngoingLoad<Value: Sendable>: Sendable {
             return (state.continuation.take(), state.work)
         }
         continuation?.resume(throwing: NetworkError.cancelled)
-        // Cancellation handlers of a modifier or a strategy run within this call.
-        if let work { DispatchQueue.global(qos: .userInitiated).async { work.cancel() } }
+        cancellation.cancel()
+        // This only informs a modifier or a strategy, whose cancellation handlers run within the call.
+        if let work { CallbackThreads.shared.execute { work.cancel() } }
     }
 
     private func finish(_ result: Result<Value, any Error>) {

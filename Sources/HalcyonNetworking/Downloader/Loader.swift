@@ -35,8 +35,11 @@ package struct Loader: Sendable {
         _ request: TransportRequest, _ rules: RedirectRules, control: TransferControl,
         onProgress: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws -> LoadedBody {
-        await hooks?.willDownload(request)
         do {
+            if let hooks {
+                await hooks.willDownload(request)
+                try control.check()
+            }
             let body = try await loaded(request, rules, control, onProgress)
             counter.succeeded()
             await hooks?.didFinish(request, with: .success(body.head))
@@ -74,7 +77,8 @@ package struct Loader: Sendable {
                 request = next
             } else {
                 try await accept(answer, request, isPrivate: isPrivate)
-                return try await body(of: answer, request, redirects, onProgress) { freshness in
+                try control.check()
+                return try await body(of: answer, request, redirects, control, onProgress) { freshness in
                     freshness.variant = isSelected ? original.fieldDigest : nil
                     freshness.isPrivate = freshness.isPrivate || isPrivate
                     freshness.isStorable = freshness.isStorable && isStorable
@@ -110,9 +114,11 @@ package struct Loader: Sendable {
     private func start(
         _ request: TransportRequest, _ control: TransferControl, onFailure: () -> Void
     ) async throws -> Answer {
-        let requested = clock.now / 1_000_000
-        let exchange = Exchange(request, over: transport, control, refusedBodyTimeout)
         do {
+            // A modifier, a handler of redirects or a responder may have waited until now.
+            try control.check()
+            let requested = clock.now / 1_000_000
+            let exchange = Exchange(request, over: transport, control, refusedBodyTimeout)
             return Answer(exchange: exchange, head: try await exchange.head(), partial: nil, requested: requested)
         } catch {
             onFailure()
@@ -158,7 +164,7 @@ package struct Loader: Sendable {
     // MARK: - The body
 
     private func body(
-        of answer: Answer, _ request: TransportRequest, _ redirects: Int,
+        of answer: Answer, _ request: TransportRequest, _ redirects: Int, _ control: TransferControl,
         _ onProgress: @escaping @Sendable (DownloadProgress) -> Void, restrict: (inout Freshness) -> Void
     ) async throws -> LoadedBody {
         let (head, range) = (answer.head, ContentRange(answer.head.headers["Content-Range"]))
@@ -176,6 +182,7 @@ package struct Loader: Sendable {
             keepBeginning(answer, request, error)
             throw error
         }
+        try control.check()
         if let reason = check.refusal(of: head, body: data) {
             throw NetworkError.responseRefused(url: head.url, reason: reason)
         }

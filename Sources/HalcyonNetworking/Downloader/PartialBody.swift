@@ -95,6 +95,9 @@ final class PartialBodies: Sendable {
     /// The number of bytes that are kept.
     var bytes: Int { state.withLock { $0.bytes } }
 
+    /// Removes all.
+    func removeAll() { state.withLock { $0 = State() } }
+
     /// Takes out what is kept for a request.
     func take(_ key: MergeKey) -> PartialBody? { state.withLock { Self.remove(key, &$0) } }
 

@@ -38,7 +38,10 @@ public enum RetryDecision: Sendable {
     case stop
 }
 
-/// Decides whether a load that failed is retried. It is not called for a load that was cancelled.
+/// Decides whether a load that failed is retried. It is not called for a load that was cancelled. The strategies of this module answer
+/// ``RetryDecision/stop`` to an error that is a cancellation (`Error.isCancellation`), whoever asks them.
+///
+/// See `RetryTests.noStrategyRetriesCancellation()`.
 public protocol RetryStrategy: Sendable {
     /// The decision about one failure.
     func decision(for context: RetryContext) async -> RetryDecision
@@ -49,7 +52,9 @@ public protocol RetryStrategy: Sendable {
 ///
 /// See `DownloaderOptionTests.retryIntervalIsFixedGrowingOrCustom()` and `RetryTests.loadWaitsForRetryAfter()`.
 public struct DelayRetryStrategy: RetryStrategy {
-    /// The pause before a retry.
+    /// The pause before a retry. A negative one is none. One that is infinite or not a number never ends: the load is not retried.
+    ///
+    /// See `RetryTests.endlessPauseStops()`.
     public enum Interval: Sendable {
         /// The same pause each time.
         case seconds(TimeInterval)
@@ -58,12 +63,15 @@ public struct DelayRetryStrategy: RetryStrategy {
         /// The pause that the closure returns for the number of retries so far.
         case custom(@Sendable (_ retriedCount: Int) -> TimeInterval)
 
-        func duration(retriedCount: Int) -> Duration {
-            switch self {
-            case .seconds(let interval): .seconds(interval)
-            case .accumulated(let interval): .seconds(interval * Double(retriedCount + 1))
-            case .custom(let interval): .seconds(interval(retriedCount))
-            }
+        /// The pause before a retry, at most a century; `nil` if it never ends.
+        func duration(retriedCount: Int) -> Duration? {
+            let seconds =
+                switch self {
+                case .seconds(let interval): interval
+                case .accumulated(let interval): interval * (Double(retriedCount) + 1)
+                case .custom(let interval): interval(retriedCount)
+                }
+            return seconds.isFinite ? .seconds(min(max(seconds, 0), 3_155_760_000)) : nil
         }
     }
 
@@ -85,10 +93,10 @@ public struct DelayRetryStrategy: RetryStrategy {
 
     public func decision(for context: RetryContext) async -> RetryDecision {
         let asked = context.retryAfter ?? .zero
-        guard context.retriedCount < maxRetryCount, context.isWorthRetrying, asked <= maximumRetryAfter else {
-            return .stop
-        }
-        return .retry(after: max(asked, retryInterval.duration(retriedCount: context.retriedCount)))
+        guard context.retriedCount < maxRetryCount, context.isWorthRetrying, asked <= maximumRetryAfter,
+            let pause = retryInterval.duration(retriedCount: context.retriedCount)
+        else { return .stop }
+        return .retry(after: max(asked, pause))
     }
 }
 
@@ -150,7 +158,7 @@ extension RetryContext {
         switch error {
         case let error as NetworkError: error.isWorthRetrying
         case is any PermanentFailure: false
-        default: true
+        default: !error.isCancellation
         }
     }
 }

@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// The digest of a request's header fields, by which the responses that they select are told apart (RFC 9111, 4.1).
+/// The digest of a request's header fields, which identifies the response that they select (RFC 9111, 4.1).
 package struct FieldDigest: Sendable, Hashable {
     /// The digest without credentials; empty if no other field is set.
     let fields: String

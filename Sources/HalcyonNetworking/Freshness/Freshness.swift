@@ -50,7 +50,7 @@ public struct Freshness: Sendable, Hashable {
         isStorable = (!control.noStore || control.mustUnderstand && isKnown) && !vary.contains("*")
     }
 
-    /// Returns the freshness after a `304 Not Modified`: computed anew of the stored fields, of which the answer replaces those that it
+    /// Returns the freshness after a `304 Not Modified`: computed again of the stored fields, of which the answer replaces those that it
     /// has. What was private stays so; the rest is private if a `200 OK` to the same request were.
     ///
     /// See `FreshnessTests.notModifiedKeepsWhatTheAnswerLacks()`.

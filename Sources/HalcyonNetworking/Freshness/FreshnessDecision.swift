@@ -24,8 +24,8 @@ public struct FreshnessPolicy: Sendable, Hashable {
     ///
     /// See `ManagerRevalidationTests.staleImageServesServerErrorsOnly(status:isServed:)`.
     public var staleIfError: Int64?
-    /// The share of the time since its last change (`Last-Modified`) for which an entry is fresh whose server states no lifetime, from 0,
-    /// which makes it stale at once, to 1. Default: 0.1, as RFC 9111, 4.2.2, suggests.
+    /// The lifetime of an entry whose server states none, as a share of the time since its last change (`Last-Modified`): from 0, which
+    /// makes it stale at once, to 1. Default: 0.1, as RFC 9111, 4.2.2, suggests.
     ///
     /// Entries with `no-cache` or `must-revalidate`, and those without `Last-Modified`, are revalidated at each use.
     public var heuristicShare: Double
@@ -45,7 +45,7 @@ public struct FreshnessPolicy: Sendable, Hashable {
     }
 
     /// Returns what to do with an entry at a time, in seconds since 1970. An entry without a record (`nil`), which may have been lost,
-    /// is revalidated; so is one that was received in the future, because its age is not known: the clock was ahead then.
+    /// is revalidated. So is one that was received in the future: the clock was ahead then, and its age is not known.
     ///
     /// See `FreshnessTests.policyDecidesUseOrRevalidation()`.
     ///

@@ -265,6 +265,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
             return
         }
         let task = Task.detached { [self] in
+            guard !control.isCancelled else { return }
             do {
                 finished(id, .success(try await load(control) { self.progressed(id, $0) }))
             } catch {
@@ -276,9 +277,10 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
 
     private func cancel(_ id: State.TransferID) {
         guard let run = core.withLock({ $0.runs.removeValue(forKey: id) }) else { return }
+        // This ends the transfer, and the load asks it before each step. The task only informs what a user's code waits for, whose
+        // cancellation handlers run within the call.
         run.control.cancel()
-        // The cancellation handlers of a provider or a delegate run within this call.
-        if let task = run.task { DispatchQueue.global(qos: .userInitiated).async { task.cancel() } }
+        if let task = run.task { CallbackThreads.shared.execute { task.cancel() } }
     }
 
     private func process(_ id: State.TransferID, _ processor: ProcessorKey, _ priority: TransferPriority) {
@@ -294,7 +296,7 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
 
     /// Queues a job, which does nothing if another one has begun the same work, or no waiter waits for it any more.
     private func enqueue(_ job: Job, _ work: QueuedWork, _ id: State.TransferID, _ processor: ProcessorKey) {
-        let lane = CallbackLane(job.queue, isOrdered: false)
+        let lane = CallbackLane.processors(job.queue)
         let block: @Sendable () -> Void = { [self] in
             var body: Body?
             take { core in
@@ -325,38 +327,51 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     }
 }
 
-/// A queue for callbacks to which a block can be handed without running it, or any other code of a user, in the call.
+/// A queue to which a block of a user can be handed without running it, or any other code of a user, in the call.
 ///
 /// Blocks for a `DispatchQueue` and the main queue go there directly, and so keep their order. Blocks for ``CallbackQueue/untouch``
-/// and ``CallbackQueue/custom(_:)`` go to a global concurrent queue first, one for each waiter, so that one that blocks delays no
-/// other. That queue has a bounded number of threads (64 on most systems): more callbacks than that must not block at once.
+/// and ``CallbackQueue/custom(_:)`` go to ``CallbackThreads``, so that up to 64 of them may block without delaying others. Processors
+/// go to a global queue in place of these threads: they compute, and so many at a time would only take memory.
 package struct CallbackLane: Sendable {
-    private let queue: DispatchQueue
-    private let execute: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
-    /// Whether blocks go through a queue of this lane before they run.
-    package let isIndirect: Bool
+    private enum Base {
+        case queue(DispatchQueue)
+        case threads
+        case sequence(CallbackSequence)
+    }
 
-    /// Creates the lane of a queue.
+    private let base: Base
+    private let execute: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    /// Whether blocks go through threads of this package before they run where the user said.
+    package var isIndirect: Bool { if case .queue = base { false } else { true } }
+
+    /// The lane of callbacks.
     ///
     /// - Parameter isOrdered: whether the blocks of an indirect lane run one after another, in the order of the calls.
     package init(_ queue: CallbackQueue, isOrdered: Bool) {
-        switch queue {
-        case .mainAsync, .mainCurrentOrAsync: (self.queue, execute, isIndirect) = (.main, nil, false)
-        case .dispatch(let queue): (self.queue, execute, isIndirect) = (queue, nil, false)
-        case .untouch: (self.queue, execute, isIndirect) = (Self.own(isOrdered), nil, true)
-        case .custom(let custom): (self.queue, execute, isIndirect) = (Self.own(isOrdered), custom, true)
-        }
+        self.init(queue, indirect: isOrdered ? .sequence(CallbackSequence()) : .threads)
     }
 
-    private static func own(_ isOrdered: Bool) -> DispatchQueue {
-        isOrdered
-            ? DispatchQueue(label: "halcyon.callbacks", target: .global(qos: .userInitiated))
-            : .global(qos: .userInitiated)
+    /// The lane of processors.
+    package static func processors(_ queue: CallbackQueue) -> CallbackLane {
+        CallbackLane(queue, indirect: .queue(.global(qos: .userInitiated)))
+    }
+
+    private init(_ queue: CallbackQueue, indirect: @autoclosure () -> Base) {
+        switch queue {
+        case .mainAsync, .mainCurrentOrAsync: (base, execute) = (.queue(.main), nil)
+        case .dispatch(let queue): (base, execute) = (.queue(queue), nil)
+        case .untouch: (base, execute) = (indirect(), nil)
+        case .custom(let custom): (base, execute) = (indirect(), custom)
+        }
     }
 
     /// Hands a block to the queue and returns.
     package func execute(_ block: @escaping @Sendable () -> Void) {
-        guard let execute else { return queue.async(execute: block) }
-        queue.async { execute(block) }
+        let work = execute.map { execute in { @Sendable in execute(block) } } ?? block
+        switch base {
+        case .queue(let queue): queue.async(execute: work)
+        case .threads: CallbackThreads.shared.execute(work)
+        case .sequence(let sequence): sequence.execute(work)
+        }
     }
 }

@@ -136,7 +136,8 @@ package struct MergingState<Key: Hashable, Processor: Hashable> {
     private mutating func changes(_ slot: Int, _ work: Int) -> [Action] {
         guard let id = slots[slot]?.id else { return [] }
         if let priority = slots[slot]?.changedPriority() { return [.setPriority(id, priority)] }
-        guard let priority = slots[slot]?.works[work].changedPriority(), let processor = slots[slot]?.works[work].processor
+        guard let priority = slots[slot]?.works[work].changedPriority(),
+            let processor = slots[slot]?.works[work].processor
         else { return [] }
         return [.setWorkPriority(id, processor, priority)]
     }

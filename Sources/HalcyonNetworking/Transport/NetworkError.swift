@@ -20,6 +20,8 @@ public enum NetworkError: Error, Sendable, Equatable {
     case emptyRequest
     /// The URL is empty or names no server.
     case invalidURL(String)
+    /// The URL is longer than ``TransportRequest/longestURL``; `limit` is that number of bytes.
+    case urlTooLong(limit: Int)
     /// The URL's scheme is not among those that are allowed.
     case unsupportedScheme(String)
     /// A header field would not stay one line, or the method is not valid.
@@ -77,6 +79,7 @@ extension NetworkError: CustomStringConvertible {
         switch self {
         case .emptyRequest: "The request modifier returned no request."
         case .invalidURL(let text): "'\(text)' is no URL that can be loaded: it needs a scheme and a host."
+        case .urlTooLong(let limit): "The URL is longer than the \(limit) bytes that can be sent."
         case .unsupportedScheme(let scheme):
             "The scheme '\(scheme)' is not allowed; http and https are, unless the request says otherwise."
         case .invalidHeader(let name):
@@ -88,13 +91,14 @@ extension NetworkError: CustomStringConvertible {
         case .transportClosed: "The transport was released before the load ended."
         case .invalidStatusCode(let head): "\(head.url.absoluteString) answered with status \(head.status)."
         case .notModified(let head): "\(head.url.absoluteString) has not changed."
-        case .responseRefused(let url, let reason): "The answer of \(url.absoluteString) was refused: \(reason)."
+        case .responseRefused(let url, let reason):
+            "The answer of \(url.absoluteString) was refused: \(Self.clause(reason))."
         case .truncatedBody(let received, let expected):
             expected.map { "The body ended after \(received) of \($0) bytes." }
                 ?? "The connection ended within the body, after \(received) bytes."
         case .responseTooLarge(let limit): "The body is longer than the \(limit) bytes that are accepted."
         case .headersTooLarge(let limit): "The header is longer than the \(limit) bytes that are accepted."
-        case .invalidResponse(let reason): "The bytes received are no valid response: \(reason)."
+        case .invalidResponse(let reason): "The bytes received are no valid response: \(Self.clause(reason))."
         case .tooManyRedirects(let limit): "The load was redirected more than \(limit) times."
         case .invalidRedirect(let target): "The load was redirected to '\(target)', which cannot be loaded."
         case .insecureRedirect(let url):
@@ -103,13 +107,30 @@ extension NetworkError: CustomStringConvertible {
         case .timedOut(.idle): "No byte was sent or received for too long."
         case .timedOut(.whole): "The load took too long."
         case .cannotFindHost(let reason), .cannotConnect(let reason), .connectionLost(let reason):
-            "\(reason)."
-        case .tls(let reason): "There is no trusted connection: \(reason)."
+            "\(Self.clause(reason))."
+        case .tls(let reason): "There is no trusted connection: \(Self.clause(reason))."
         case .authenticationRefused(let url): "\(url.absoluteString) asks for a name and a password that are not known."
         case .constrainedNetwork: "The load is blocked by Low Data Mode."
-        case .transport(let code, let reason): "\(reason) (the transport's error \(code))."
+        case .transport(let code, let reason): "\(Self.clause(reason)) (the transport's error \(code))."
         }
     }
+
+    /// A reason without the full stop and the spaces at its end.
+    private static func clause(_ reason: String) -> Substring {
+        var reason = reason[...]
+        while let last = reason.last, last == "." || last.isWhitespace { reason.removeLast() }
+        return reason
+    }
+}
+
+/// An error of which some cases say that a load was cancelled. `Error.isCancellation` asks it.
+public protocol CancellationRepresenting: Error {
+    /// Whether this error says that a load was cancelled, rather than that it failed.
+    var representsCancellation: Bool { get }
+}
+
+extension NetworkError: CancellationRepresenting {
+    public var representsCancellation: Bool { self == .cancelled }
 }
 
 extension Error {
@@ -125,9 +146,13 @@ extension Error {
         }
     }
 
-    /// Whether the error says that a load was cancelled: `CancellationError`, ``NetworkError/cancelled`` or `URLError.cancelled`.
+    /// Whether the error says that a load was cancelled: `CancellationError`, `URLError.cancelled`, ``NetworkError/cancelled``, the
+    /// cases `cancelled`, `superseded` and `viewGone` of a view's `DisplayError`, and what an error of your own says by
+    /// ``CancellationRepresenting``.
+    ///
+    /// See `CancellationTests.cancellationsOfAllModulesAreRecognised()`.
     public var isCancellation: Bool {
-        if self is CancellationError || self as? NetworkError == .cancelled { return true }
-        return (self as? URLError)?.code == .cancelled
+        if let error = self as? any CancellationRepresenting { return error.representsCancellation }
+        return self is CancellationError || (self as? URLError)?.code == .cancelled
     }
 }

@@ -51,11 +51,13 @@ public protocol TransferReceiver: Sendable {
 /// The priority of a transfer. A queued transfer starts before all queued transfers of lower priority. An HTTP/2 server
 /// receives the priority as the weight of the stream (``TransportCapability/streamWeights``).
 public enum TransferPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// No load waits for the result.
+    /// No load waits for the result, as for that of a predicted prefetch. It leaves a place to others as ``low`` does.
     case veryLow
-    /// The result may be needed soon, as that of a prefetch.
+    /// The result may be needed soon, as that of a prefetch. Such transfers leave one connection of each host to higher priorities.
+    ///
+    /// See `TransferQueueTests.prefetchesLeaveOnePlaceFree()`.
     case low
-    /// A load waits for the result.
+    /// A user waits for the result.
     case normal
     /// A user is looking at the place of the image.
     case high

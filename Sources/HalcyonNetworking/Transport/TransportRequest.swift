@@ -29,7 +29,7 @@ public struct TransportRequest: Sendable, Hashable {
     /// The HTTP versions to use. Default: HTTP/2 over TLS, otherwise HTTP/1.1.
     public var httpVersion = HTTPVersionChoice.http2OverTLS
     /// Whether the server may compress the body (gzip, deflate, Brotli, zstd, as libcurl was built). The transport decompresses
-    /// it. Default: `true`.
+    /// it, also if the server compresses it unasked. Default: `true`.
     public var acceptsCompression = true
     /// Requests with different values share no transfer, though all else is equal.
     package var mergePartition: String?
@@ -64,10 +64,17 @@ public struct TransportRequest: Sendable, Hashable {
     /// Creates a GET of a URL.
     public init(_ url: URL) { self.url = url }
 
+    /// The bytes of the longest URL that can be sent: 512 kB, half of what libcurl accepts as a request's line and header fields.
+    ///
+    /// See `TransportTests.tooLongURLIsNamed()`.
+    public static let longestURL = 512 << 10
+
     /// Checks that the request can be sent.
     ///
-    /// - Throws: ``NetworkError/invalidURL(_:)``, ``NetworkError/unsupportedScheme(_:)``, ``NetworkError/invalidHeader(_:)``.
+    /// - Throws: ``NetworkError/urlTooLong(limit:)``, ``NetworkError/invalidURL(_:)``, ``NetworkError/unsupportedScheme(_:)``,
+    ///   ``NetworkError/invalidHeader(_:)``.
     package func check() throws(NetworkError) {
+        guard url.absoluteString.utf8.count <= Self.longestURL else { throw .urlTooLong(limit: Self.longestURL) }
         guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else {
             throw .invalidURL(url.absoluteString)
         }

@@ -26,11 +26,21 @@ public struct ResponseHead: Sendable, Hashable {
         return length
     }
 
-    /// Whether the body is compressed on the wire, so that its announced length is not that of the delivered body.
-    package var isCompressed: Bool {
-        guard let encoding = headers["Content-Encoding"] else { return false }
-        return !encoding.isEmpty && !HeaderFields.equal(encoding, "identity")
+    /// The content codings of the body in lower case, in the order in which they were applied, without `identity` and `none`.
+    package var contentCodings: [String] {
+        headers.values("Content-Encoding").flatMap { $0.lowercased().split(separator: ",") }
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !["", "identity", "none"].contains($0) }
     }
+
+    /// Whether the body is compressed on the wire, so that its announced length is not that of the delivered body. With a coding that no
+    /// transport knows it is not: such a body is delivered as it comes.
+    package var isCompressed: Bool {
+        let codings = contentCodings
+        return !codings.isEmpty && Self.compressions.isSuperset(of: codings)
+    }
+
+    private static let compressions: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 }
 
 /// The durations and byte counts of a transfer. A phase that did not take place has the duration zero; so has one that the
@@ -151,6 +161,14 @@ package final class TransferControl: Sendable {
 
     /// The current priority of the load.
     var priority: TransferPriority { state.withLock { $0.priority } }
+
+    /// Whether the load is cancelled.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Checks that the load is not cancelled, before its next step.
+    ///
+    /// - Throws: ``NetworkError/cancelled`` if it is.
+    func check() throws { if isCancelled { throw NetworkError.cancelled } }
 
     /// Sets the current transfer, and applies an earlier cancellation or change of priority to it.
     func attach(_ transfer: any Transfer, startedAt priority: TransferPriority) {

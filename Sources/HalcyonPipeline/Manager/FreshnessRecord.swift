@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonCache
 import HalcyonNetworking
 import HalcyonSupport
 
@@ -40,6 +41,15 @@ struct FreshnessRecord: Sendable, Equatable {
     var note: Data {
         let content = Data([Self.version] + digest + freshness.encoded)
         return content + Self.check(content)
+    }
+
+    /// Returns what makes the notes of stored bytes: the record of what the server says of them. Without anything to note, the earlier
+    /// note stays if it is of the same bytes.
+    static func noting(_ freshness: Freshness?) -> NoteMaker {
+        { bytes, earlier in
+            if let freshness { return FreshnessRecord(freshness, of: bytes).note }
+            return FreshnessRecord(note: earlier)?.isOf(bytes) == true ? earlier : nil
+        }
     }
 
     private static func check(_ content: Data) -> ArraySlice<UInt8> {

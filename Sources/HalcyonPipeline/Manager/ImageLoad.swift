@@ -92,9 +92,15 @@ package struct ImageLoad: Sendable {
 
     /// The load of the source for Low Data Mode, if that mode is on and the source takes the place of this load's.
     var ofLowDataSource: ImageLoad? {
-        guard case .network = source, let other = options.lowDataSource,
+        guard case .network = source, options.lowDataSource != nil,
             options.downloader.configuration.isNetworkConstrained()
         else { return nil }
+        return ofOtherSource
+    }
+
+    /// The load of the source for Low Data Mode, if one is stated.
+    var ofOtherSource: ImageLoad? {
+        guard let other = options.lowDataSource else { return nil }
         var options = options
         (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
         var low = ImageLoad(other, of: resource, options)

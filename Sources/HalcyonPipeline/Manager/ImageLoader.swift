@@ -12,6 +12,8 @@ struct VariantKey: Hashable, Sendable {
     let maker: ByteName
     let heedsServer: Bool
     let onlyFromCache: Bool
+    /// The request's fields, of which one may select another original.
+    let fields: FieldDigest?
 }
 
 /// The result of making a variant of a cached original.
@@ -120,6 +122,7 @@ final class ImageLoader: Sendable {
         case .found(let result): result
         case .stale(let record, let policy): try await revalidation.renewed(load, record, policy, task)
         case .missing: try await madeOfOriginal(load)
+        case .other: nil
         }
     }
 
@@ -206,10 +209,12 @@ final class ImageLoader: Sendable {
     /// - Throws: the error of the processor. An original that cannot be decoded is removed, and counts as none.
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
         guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
+        let heedsServer = load.options.freshness?.honoursServer == true
+        let selects = heedsServer && load.options.requestModifier != nil
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
-            maker: ByteName(maker(load).identifier),
-            heedsServer: load.options.freshness?.honoursServer == true, onlyFromCache: load.options.onlyFromCache)
+            maker: ByteName(maker(load).identifier), heedsServer: heedsServer,
+            onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil)
         let (variant, isFirst) = try await variants.value(
             of: key, load.options.priority, load.options.processingQueue, load.task
         ) { [self] in try await makeVariant(load, $0) }
@@ -229,10 +234,10 @@ final class ImageLoader: Sendable {
     ///
     /// - Parameter work: processes it on the queue of the load that is most urgent.
     private func makeVariant(_ load: ImageLoad, _ work: LimitedWork) async throws -> Variant {
-        // It may have been made since this load looked it up.
-        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         let (isUsable, record) = try await revalidation.freshnessOfOriginal(load)
         guard isUsable else { return .none }
+        // It may have been made since this load looked it up.
+        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
         guard let original = try await original(load) else { return .none }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer
@@ -317,10 +322,16 @@ final class ImageLoader: Sendable {
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low, task) }
             try load.check(url)
-            let result = try await load.options.observed.transferring {
-                try await downloader.download(url, processor(load), limited(load.options), task)
+            do {
+                let result = try await load.options.observed.transferring {
+                    try await downloader.download(url, processor(load), limited(load.options), task)
+                }
+                return try await self.result(load, own(result, url, load, task))
+            } catch NetworkError.constrainedNetwork {
+                // The downloader's configuration did not know of the mode, or it has begun since.
+                guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
+                return try await low.isPrefetch ? loaded(low, task) : image(low, task)
             }
-            return try await self.result(load, own(result, url, load, task))
         }
     }
 
@@ -447,7 +458,7 @@ final class ImageLoader: Sendable {
         let disk = load.diskPlace
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
-        let record = heeds ? freshness : nil
+        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
         let computed = load.computedKey
         let isOnDisk = try await made.inTurn {
             let toDisk =
@@ -472,10 +483,7 @@ final class ImageLoader: Sendable {
                 made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
                 keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                kept: { [notes = cache.tiers.notes] in
-                    made.stored($0, at: disk)
-                    notes.note(record, of: $0, at: computed)
-                },
+                note: noting, kept: { made.stored($0, at: disk) },
                 done: { _ in
                     if toMemory { made.written(memory) }
                     if toDisk { made.written(disk) }
@@ -497,7 +505,7 @@ final class ImageLoader: Sendable {
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
-        let record = options.freshness?.honoursServer == true ? freshness : nil
+        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.tiers.clock.now) {
@@ -513,9 +521,7 @@ final class ImageLoader: Sendable {
                     let picture = try? decoder.decode(original)
                     return picture.flatMap { serializer.data(with: $0, original: original) }
                 },
-                forKey: key, options: load.originalOptions,
-                kept: { [notes = originals.tiers.notes] in notes.note(record, of: $0, at: key) },
-                done: { made.written(place) })
+                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }
@@ -525,30 +531,19 @@ final class ImageLoader: Sendable {
         let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
         await made.settle(place)
         guard let bytes = made.bytes(at: place) else { return }
-        _ = await cache.tiers.onDisk(.change(computed)) { [notes = cache.tiers.notes] storage in
-            let url = storage.cacheFileURL(forKey: computed, forcedExtension: place.forcedExtension?.text)
-            // Another store may have taken its place.
-            guard (try? Data(contentsOf: url)) == bytes else { return }
-            notes.set(FreshnessRecord(freshness, of: bytes).note, of: computed)
-        }
+        // Another store may have taken its place.
+        await cache.tiers.notes.set(
+            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
+        ) { $0 == bytes }
     }
 
-    /// Removes the entry of a load, and the original of which a variant was made, with their records.
+    /// Removes the entry of a load, and the original of which a variant was made.
     func removeEntry(_ load: ImageLoad) async {
         let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
         await cache.remove(
             forKey: key, processorIdentifier: load.options.processor.identifier,
             forcedExtension: load.options.forcedExtension)
-        await removeRecord(cache, load.computedKey)
-        guard load.isVariant else { return }
-        await originals.remove(forKey: key)
-        await removeRecord(originals, key)
-    }
-
-    private func removeRecord(_ cache: ImageCache<Bitmap>, _ computed: String) async {
-        let notes = cache.tiers.notes
-        guard notes.mayHaveAny else { return }
-        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(nil, of: computed) }
+        if load.isVariant { await originals.remove(forKey: key) }
     }
 }
 
@@ -586,17 +581,6 @@ extension LimitedWork {
             }
         } catch  where !error.isCancellation {
             return false
-        }
-    }
-}
-
-extension EntryNotes {
-    /// Notes what the server says of bytes; without anything to note, removes a note of other bytes.
-    fileprivate func note(_ freshness: Freshness?, of bytes: Data, at computed: String) {
-        if let freshness {
-            set(FreshnessRecord(freshness, of: bytes).note, of: computed)
-        } else if FreshnessRecord(note: note(of: computed))?.isOf(bytes) != true {
-            set(nil, of: computed)
         }
     }
 }

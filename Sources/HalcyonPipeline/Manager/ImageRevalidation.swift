@@ -16,6 +16,8 @@ struct ImageRevalidation: Sendable {
         /// It is cached, or was, and has to be revalidated; without a record, which may have been lost, it is loaded again.
         case stale(FreshnessRecord?, FreshnessPolicy)
         case missing
+        /// What is cached was selected by other request fields.
+        case other
     }
 
     // MARK: - The decision
@@ -78,7 +80,7 @@ struct ImageRevalidation: Sendable {
         }
         let record = await record(of: load)
         let decision = try await situation(load, policy, record?.freshness).decision
-        guard let decision else { return .missing }
+        guard let decision else { return .other }
         if decision == .revalidate {
             let isThere = await isThere(load)
             try Task.checkCancellation()
@@ -145,7 +147,7 @@ struct ImageRevalidation: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func freshnessOfOriginal(_ load: ImageLoad) async throws -> (isUsable: Bool, noted: FreshnessRecord?) {
-        let record = await record(load.options.originalCache, load.key)
+        let record = await record(load.options.originalCache, load.key, load.originalOptions.forcedExtension)
         try Task.checkCancellation()
         guard let policy = policy(load) else { return (true, record) }
         return (try await situation(load, policy, record?.freshness).decision == .use, record)
@@ -153,7 +155,7 @@ struct ImageRevalidation: Sendable {
 
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
-        await record(load.options.cache, load.computedKey)
+        await record(load.options.cache, load.computedKey, load.options.forcedExtension)
     }
 
     /// Returns whether the server has said of the shared or private entry of a load that no request field selects it.
@@ -171,10 +173,10 @@ struct ImageRevalidation: Sendable {
 
     private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.tiers.clock.now / 1_000_000 }
 
-    private func record(_ cache: ImageCache<Bitmap>, _ computed: String) async -> FreshnessRecord? {
-        let notes = cache.tiers.notes
-        guard notes.mayHaveAny else { return nil }
-        return await cache.tiers.onDisk(.read(computed)) { _ in FreshnessRecord(note: notes.note(of: computed)) } ?? nil
+    private func record(
+        _ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?
+    ) async -> FreshnessRecord? {
+        FreshnessRecord(note: await cache.tiers.notes.settled(of: computed, forcedExtension: forcedExtension))
     }
 
     private func isThere(_ load: ImageLoad) async -> Bool {
@@ -220,8 +222,8 @@ struct ImageRevalidation: Sendable {
         var record = record
         record.freshness = freshness
         let cache = load.options.cache
-        let (confirmed, computed, notes) = (record.note, load.computedKey, cache.tiers.notes)
-        _ = await cache.tiers.onDisk(.change(computed)) { _ in notes.set(confirmed, of: computed) }
+        let computed = load.computedKey
+        await cache.tiers.notes.set(record.note, of: computed, forcedExtension: load.options.forcedExtension)
         if extendsDisk {
             await cache.tiers.extend(
                 computed, forcedExtension: load.options.forcedExtension, .restarting(load.options.diskCacheExpiration))

@@ -2,8 +2,8 @@ import Foundation
 import HalcyonNetworking
 import Synchronization
 
-/// The pauses between attempts to revalidate images whose server fails: 10 seconds after the first failure, twice as long after each
-/// further one, at most 10 minutes; longer if the server asks for it by `Retry-After`, at most the same.
+/// The pauses between attempts to revalidate images whose server fails. A pause is 10 seconds after the first failure, and twice as long
+/// after each further one, at most 10 minutes. The server can ask for a longer one by `Retry-After`, up to the same bound.
 ///
 /// A server that cannot be reached, or that answers 429 or 503, pauses for all its images; another status for that image alone. A success
 /// ends both. At most 1,024 failures are remembered; beyond that the ones that end soonest are forgotten.

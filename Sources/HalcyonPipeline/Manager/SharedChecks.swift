@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Checks of entries, each made once for all loads that need it at the same time: from the first load that asks until the last one that
-/// has asked ends its work.
+/// Checks of entries, each made once for all loads that need it at the same time. A check holds from the first load that asks until
+/// the last one that has asked ends its work.
 final class SharedChecks: Sendable {
     /// An entry and the digest that its bytes should have.
     struct Key: Hashable, Sendable {

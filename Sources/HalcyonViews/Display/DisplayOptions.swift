@@ -65,7 +65,7 @@ public enum Downsampling: Sendable, Hashable {
 }
 
 /// Why a view does not show a requested image.
-public enum DisplayError: Error, CustomStringConvertible {
+public enum DisplayError: CancellationRepresenting, CustomStringConvertible {
     /// Another request was set before the image arrived.
     case superseded
     /// The request was cancelled.
@@ -85,6 +85,15 @@ public enum DisplayError: Error, CustomStringConvertible {
         case .viewGone: "The view was released before the image arrived."
         case .noResource: "No resource was requested."
         case .loadFailed(let error): "The image could not be loaded: \(error)"
+        }
+    }
+
+    /// Whether the request was replaced or cancelled, or its view released, so that there is no failure to report.
+    public var representsCancellation: Bool {
+        switch self {
+        case .superseded, .cancelled, .viewGone: true
+        case .noResource: false
+        case .loadFailed(let error): error.isCancellation
         }
     }
 }

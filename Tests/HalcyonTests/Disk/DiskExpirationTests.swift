@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import Synchronization
 import Testing
 
 @testable import HalcyonCache
@@ -32,6 +33,95 @@ struct DiskExpirationTests {
         #expect(try disk.value(forKey: "a") == nil)
         #expect(try fixture.files() == [:])
         #expect(fixture.left.all.map(\.reason) == [.expired])
+    }
+
+    @Test("A hit reads one file and writes nothing until its expiration moves by a hundredth of its span")
+    func hitWritesNothingUntilExpirationMoves() throws {
+        let steps = Mutex<[DiskStep]>([])
+        var disk: DiskStorage<Data>? = try fixture.open(
+            flushDelay: .seconds(3_600), { $0.expiration = .seconds(1_000) },
+            onStep: { step in steps.withLock { $0.append(step) } })
+        try disk?.store(value: bytes(10), forKey: "a")
+        disk?.flush()
+        func hit() throws -> [DiskStep] {
+            steps.withLock { $0 = [] }
+            #expect(try disk?.value(forKey: "a") == bytes(10))
+            if disk?.files.state.withLock({ $0.needsFlush }) == true { disk?.files.flush(least: false) }
+            return steps.withLock { $0 }
+        }
+        for _ in 0..<10 {
+            fixture.clock.advance(by: 1)
+            #expect(try hit() == [.reading])
+        }
+        fixture.clock.advance(by: 1)
+        #expect(try hit() == [.reading, .touching, .indexing, .indexed])
+        fixture.clock.advance(by: 10)
+        #expect(try hit() == [.reading])
+        // The closing writes the rest: the expiration is exact after a restart.
+        try fixture.close(&disk)
+        fixture.clock.advance(by: 999)
+        disk = try fixture.open()
+        disk?.files.waitUntilListed()
+        #expect(disk?.isCached(forKey: "a") == true)
+        fixture.clock.advance(by: 1)
+        #expect(disk?.isCached(forKey: "a") == false)
+    }
+
+    @Test("After hits that only memory knows, a restart keeps the order of the accesses")
+    func unwrittenHitsKeepOrderAfterRestart() throws {
+        var disk: DiskStorage<Data>? = try fixture.open()
+        for key in ["a", "b", "c"] {
+            try disk?.store(value: bytes(10), forKey: key, expiration: key == "b" ? .never : nil)
+            fixture.clock.advance(by: 1)
+        }
+        for key in ["b", "a"] {
+            #expect(try disk?.value(forKey: key, extendingExpiration: .none) != nil)
+            fixture.clock.advance(by: 1)
+        }
+        try fixture.close(&disk)
+        disk = try fixture.open { $0.sizeLimit = 3 * 4_096 }
+        for (stored, left) in [("d", ["a", "b", "d"]), ("e", ["a", "d", "e"]), ("f", ["d", "e", "f"])] {
+            try disk?.store(value: bytes(10), forKey: stored)
+            fixture.clock.advance(by: 1)
+            #expect(["a", "b", "c", "d", "e", "f"].filter { disk?.isCached(forKey: $0) == true } == left)
+        }
+    }
+
+    @Test(
+        "A value stored while the clock was ahead expires as if it were stored when the clock is right again",
+        arguments: [false, true])
+    func valueOfTheFutureIsRedated(restarts: Bool) throws {
+        let right = fixture.clock.now
+        var disk: DiskStorage<Data>? = try fixture.open { $0.expiration = .seconds(100) }
+        fixture.clock.advance(by: 7 * 365 * 86_400)
+        let ahead = fixture.clock.now
+        let date = StorageExpiration.date(Date(timeIntervalSince1970: Double(ahead) / 1e6))
+        try disk?.store(value: bytes(1), forKey: "usual")
+        try disk?.store(value: bytes(1), forKey: "read")
+        try disk?.store(value: bytes(2), forKey: "dated", expiration: date)
+        try disk?.store(value: bytes(2), forKey: "lasting", expiration: .never)
+        disk?.flush()
+        fixture.clock.set(right)
+        // A hit that does not extend: only the time of the store shows that the expiration is wrong.
+        #expect(try disk?.value(forKey: "read", extendingExpiration: .none) != nil)
+        if restarts {
+            try fixture.close(&disk)
+            disk = try fixture.open { $0.expiration = .seconds(100) }
+            disk?.files.waitUntilListed()
+        } else {
+            #expect(disk?.removeExpiredValues() == [])
+        }
+        disk?.flush()
+        let name = try #require(disk?.cacheFileURL(forKey: "usual").lastPathComponent)
+        #expect(disk?.files.folder.status(name)?.expires == right + 100_000_000)
+        fixture.clock.advance(by: 99)
+        let keys = ["usual", "read", "dated", "lasting"]
+        #expect(keys.allSatisfy { disk?.isCached(forKey: $0) == true })
+        fixture.clock.advance(by: 1)
+        #expect(keys.filter { disk?.isCached(forKey: $0) == true } == ["dated", "lasting"])
+        #expect(disk?.removeExpiredValues().map(\.reason) == [.expired, .expired])
+        fixture.clock.set(ahead)
+        #expect(keys.filter { disk?.isCached(forKey: $0) == true } == ["lasting"])
     }
 
     @Test("Storing an expired value changes nothing")

@@ -237,6 +237,99 @@ struct DiskFolderTests {
         }
     }
 
+    @Test("Each parent of a folder is checked: what any user can replace is refused, and what is protected is accepted")
+    func everyParentIsChecked() throws {
+        let fixture = try DiskFixture()
+        let shared = fixture.folder.path + "/shared"
+        let path = shared + "/own/inner/cache"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        func refused(_ path: String = path) -> String? {
+            do {
+                try CacheFolder(url: URL(fileURLWithPath: path)).create()
+                return nil
+            } catch CacheError.directoryOfAnotherUser(let url) { return url.path } catch { return "\(error)" }
+        }
+        #expect(refused() == nil)
+        // As `/tmp` is: sticky, and the next directory is this user's.
+        #expect(chmod(shared, 0o1777) == 0 && refused() == nil)
+        #expect(chmod(shared, 0o777) == 0 && refused() == shared + "/own")
+        // A link to the path is resolved.
+        let link = fixture.folder.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        #expect(refused(link)?.hasSuffix("/shared/own") == true)
+        #expect(chmod(shared, 0o755) == 0 && refused(link) == nil)
+        // The parent in the middle, and a link in it.
+        #expect(chmod(shared + "/own", 0o1777) == 0 && refused() == nil)
+        try FileManager.default.moveItem(atPath: shared + "/own/inner", toPath: shared + "/moved")
+        try FileManager.default.createSymbolicLink(
+            atPath: shared + "/own/inner", withDestinationPath: shared + "/moved")
+        #expect(refused() == shared + "/own/inner")
+        // Only root can change the owner of a folder.
+        guard geteuid() == 0 else { return }
+        try FileManager.default.removeItem(atPath: shared + "/own/inner")
+        try FileManager.default.moveItem(atPath: shared + "/moved", toPath: shared + "/own/inner")
+        #expect(refused() == nil)
+        #expect(chown(shared + "/own/inner", 12_345, gid_t.max) == 0)
+        #expect(refused() == shared + "/own/inner")
+    }
+
+    @Test("A directory that cannot be locked itself, as on NFS, is locked by a file in it")
+    func directoryThatCannotBeLockedIsLockedByFile() throws {
+        let folder = try TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path)
+        // As NFS answers for a descriptor that is not open for writing.
+        @Sendable func lock(_ descriptor: Int32) -> Int32 {
+            if fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDONLY {
+                errno = EBADF
+                return -1
+            }
+            return flock(descriptor, LOCK_EX | LOCK_NB)
+        }
+        var first: DirectoryLock? = try DirectoryLock(url, patience: .zero, by: lock)
+        #expect(first?.isMissing(from: url) == false)
+        do {
+            _ = try DirectoryLock(url, patience: .zero, by: lock)
+            Issue.record("two storages have the directory")
+        } catch CacheError.directoryInUse(let used) { #expect(used == url) }
+        first = nil
+        _ = try DirectoryLock(url, patience: .zero, by: lock)
+        // Any other failure is one.
+        do {
+            _ = try DirectoryLock(url, patience: .zero) { _ in
+                errno = ENOLCK
+                return -1
+            }
+            Issue.record("a directory without a lock is used")
+        } catch CacheError.cannotCreateDirectory(_, let error) {
+            #expect(error as? SystemError == SystemError(code: ENOLCK))
+        }
+    }
+
+    #if os(Linux)
+        @Test("A value in a folder that cannot be searched is a miss, and is found once it can")
+        func valueInUnsearchableFolderIsMiss() async throws {
+            let fixture = try DiskFixture()
+            let disk = try fixture.open()
+            try disk.store(value: bytes(10), forKey: "a")
+            #expect(chmod(disk.directoryURL.path, 0) == 0)
+            // Root may search every folder. On Linux this changes the rights of one thread alone.
+            typealias SetUser = @convention(c) (uid_t) -> CInt
+            let symbol = try #require(dlsym(nil, "setfsuid"))
+            let setUser = unsafeBitCast(symbol, to: SetUser.self)
+            let found = await withCheckedContinuation {
+                (continuation: CheckedContinuation<Result<Data?, any Error>, Never>) in
+                Thread.detachNewThread {
+                    _ = setUser(geteuid() == 0 ? 65_534 : geteuid())
+                    continuation.resume(returning: Result { try disk.value(forKey: "a") })
+                }
+            }
+            #expect(try found.get() == nil)
+            #expect(chmod(disk.directoryURL.path, 0o700) == 0)
+            #expect(try disk.value(forKey: "a") == bytes(10))
+            #expect(fixture.left.all.isEmpty)
+        }
+    #endif
+
     @Test("A folder in use is refused, its descriptor closed once, and it is free afterwards")
     func folderInUseIsRefusedAndReleased() throws {
         let fixture = try DiskFixture()

@@ -515,22 +515,104 @@ struct DiskOwnerTests {
         #expect(second.diskState.isOpen)
     }
 
-    @Test("Notes do not wait for another storage of their folder and retry a second later")
-    func notesRetryWithoutWaiting() async throws {
-        let fixture = try CacheFixture()
-        let patiences = Mutex<[Duration]>([])
-        let notes = EntryNotes(disk: fixture.cache.tiers.disk, clock: fixture.clock) { folder, patience in
-            patiences.withLock { $0.append(patience) }
-            if patiences.withLock({ $0.count }) == 1 { throw CacheError.directoryInUse(folder) }
-            return try DiskStorage(
-                config: .init(name: "x", cachePathBlock: { _, _ in folder }), onStep: { _ in })
+    @Test("While the bytes of stores wait to be written, no further store is serialized")
+    func bytesThatWaitAreBounded() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 1 << 30))
+        let (cache, disk) = (fixture.cache, fixture.cache.tiers.disk)
+        let count = 24
+        let (prepared, written) = (Counter(), DispatchGroup())
+        // The writers wait for the lock on the files.
+        let (locked, mayWrite) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let files = try #require(cache.diskStorage).files
+        files.waitUntilListed()
+        Thread.detachNewThread {
+            files.mutation.withLock { _ in
+                locked.signal()
+                mayWrite.wait()
+            }
         }
-        notes.set(Data([1]), of: "a")
-        #expect(notes.note(of: "a") == nil && patiences.withLock { $0 } == [.zero])
-        fixture.clock.advance(by: 1)
-        notes.set(Data([2]), of: "a")
-        #expect(notes.note(of: "a") == Data([2]) && patiences.withLock { $0 } == [.zero, .zero])
-        await notes.close()
+        locked.wait()
+        let serial = DispatchQueue(label: "serial")
+        for number in 0..<count {
+            written.enter()
+            disk.store("k\(number)", preparation: serial) {
+                prepared.add()
+                return Data(count: 4 << 20)
+            } write: { storage, data in
+                _ = try storage.store(value: data, forKey: "k\(number)")
+            } done: { _ in
+                written.leave()
+            }
+        }
+        await waitUntil { disk.unpreparedCount == count - 8 }
+        #expect(DiskOwner.preparedLimit == 8 * 4 << 20)
+        #expect(prepared.count == 8 && disk.preparedSize == DiskOwner.preparedLimit)
+        mayWrite.signal()
+        await withCheckedContinuation { continuation in written.notify(queue: .global()) { continuation.resume() } }
+        #expect(prepared.count == count && disk.preparedSize == 0 && disk.unpreparedCount == 0)
+        #expect(cache.diskStorage?.count == count)
+    }
+
+    @Test("A store that waits for an earlier one of its key does not keep that from being serialized")
+    func boundOfBytesLetsEarlierStoresRun() async throws {
+        let fixture = try CacheFixture(memory: .lasting(cost: 1 << 30))
+        let disk = fixture.cache.tiers.disk
+        let slow = DispatchQueue(label: "slow")
+        slow.suspend()
+        let ended = DispatchGroup()
+        for (queue, size) in [(slow, 1), (nil, DiskOwner.preparedLimit)] as [(DispatchQueue?, Int)] {
+            ended.enter()
+            disk.store("a", preparation: queue) {
+                Data(count: size)
+            } write: { storage, data in
+                _ = try storage.store(value: data, forKey: "a")
+            } done: { _ in
+                ended.leave()
+            }
+            if size > 1 { await waitUntil { disk.preparedSize == size } }
+        }
+        slow.resume()
+        await withCheckedContinuation { continuation in ended.notify(queue: .global()) { continuation.resume() } }
+        #expect(try fixture.cache.diskStorage?.value(forKey: "a")?.count == DiskOwner.preparedLimit)
+    }
+
+    @Test("While a disk that was opened late is listed, stores on it hold no thread")
+    func lateOpeningHoldsNoWriter() async throws {
+        let (folder, clock, gate) = (try TemporaryFolder(), ManualClock(), DispatchSemaphore(value: 0))
+        let isFree = SharedFlag()
+        let config = DiskStorageConfig(
+            name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero)
+        let owner = DiskOwner(clock: clock) { patience in
+            guard isFree.value else { throw CacheError.directoryInUse(URL(fileURLWithPath: folder.path)) }
+            return try DiskStorage(
+                files: FileStore(
+                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience,
+                    beforeListing: { gate.wait() }))
+        } onFailure: { _ in
+        }
+        isFree.value = true
+        clock.advance(by: 10)
+        let ended = Counter()
+        for key in ["a", "b", "c"] {
+            owner.store(key) {
+                Data(key.utf8)
+            } write: { storage, data in
+                _ = try storage.store(value: data, forKey: key)
+            } done: { _ in
+                ended.add()
+            }
+            await waitUntil { owner.openStorage != nil }
+        }
+        await waitUntil { owner.preparedSize == 3 }
+        // All threads of the queue are free: this block runs alone on it.
+        await withCheckedContinuation { continuation in
+            owner.queue.async(flags: .barrier) { continuation.resume() }
+        }
+        #expect(ended.count == 0)
+        gate.signal()
+        await waitUntil { ended.count == 3 }
+        #expect(owner.openStorage?.count == 3)
+        await owner.close()
     }
 
     @Test("A default object is created once; setting one waits for no creation and replaces it")

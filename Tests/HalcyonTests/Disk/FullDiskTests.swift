@@ -7,31 +7,45 @@ import Testing
 
 @Suite("Disk storage: on a full or read-only file system", .timeLimit(.minutes(20)))
 struct FullDiskTests {
-    @Test("On a full disk a store fails with the reason, values stay, and freed space is used")
-    func fullDiskKeepsValues() throws {
+    @Test("On a full disk a store evicts the oldest values and is kept; one that cannot fit evicts none")
+    func fullDiskEvicts() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         let disk = try fixture.open()
-        var kept: [String: Data] = [:]
-        var failure: (any Error)?
-        for number in 0..<100 where failure == nil {
-            do {
-                try disk.store(value: bytes(40_000, UInt8(number)), forKey: "k\(number)")
-                kept["k\(number)"] = bytes(40_000, UInt8(number))
-            } catch { failure = error }
+        for number in 0..<100 {
+            try disk.store(value: bytes(40_000, UInt8(number)), forKey: "k\(number)")
+            #expect(try disk.value(forKey: "k\(number)") == bytes(40_000, UInt8(number)))
+            fixture.clock.advance(by: 1)
         }
-        #expect("\(try #require(failure))".contains("No space left on device"))
-        #expect(kept.count > 5)
-        #expect(throws: CacheError.self) { try disk.store(value: bytes(500_000), forKey: "k0") }
-        for (key, data) in kept { #expect(try disk.value(forKey: key) == data) }
+        // The disk holds fewer than 25 of them, and not more are evicted than each store needs.
+        let kept = (0..<100).filter { disk.isCached(forKey: "k\($0)") }
+        #expect(kept.count > 15 && kept.count < 25 && kept == Array((100 - kept.count)..<100))
+        #expect(fixture.left.all.count == 100 - kept.count && fixture.left.all.allSatisfy { $0.reason == .evicted })
         try fixture.expectAgreement(disk)
-        disk.remove(forKey: "k1")
-        try disk.store(value: bytes(40_000, 99), forKey: "again")
-        #expect(try disk.value(forKey: "again") == bytes(40_000, 99))
-        #expect(try disk.value(forKey: "k1") == nil)
-        try fixture.expectAgreement(disk)
+        let error = #expect(throws: CacheError.self) { try disk.store(value: bytes(2_000_000), forKey: "k99") }
+        #expect(error?.description.contains("No space left on device") == true)
+        for number in kept { #expect(try disk.value(forKey: "k\(number)") == bytes(40_000, UInt8(number))) }
         let hidden = try FileManager.default.contentsOfDirectory(atPath: disk.directoryURL.path + "/.halcyon")
         #expect(!hidden.contains { $0.hasSuffix(".part") })
+    }
+
+    @Test("A disk or a quota that is full as the writer says evicts as much as is needed", arguments: [ENOSPC, EDQUOT])
+    func writerThatFindsNoSpaceEvicts(code: Int32) throws {
+        let fixture = try DiskFixture()
+        let path = fixture.folder.path + "/halcyon.cache.test"
+        // Room for four files.
+        let disk = try fixture.open(onStep: { step in
+            let names = step == .writing ? try FileManager.default.contentsOfDirectory(atPath: path) : []
+            if names.filter({ !$0.hasPrefix(".") }).count >= 4 { throw SystemError(code: code) }
+        })
+        for number in 0..<6 {
+            try disk.store(value: bytes(10, UInt8(number)), forKey: "k\(number)")
+            fixture.clock.advance(by: 1)
+        }
+        // A value of one block is taken to need two.
+        #expect((0..<6).filter { disk.isCached(forKey: "k\($0)") } == [2, 3, 4, 5])
+        #expect(fixture.left.all.map(\.reason) == [.evicted, .evicted])
+        try fixture.expectAgreement(disk)
     }
 
     @Test("An index that the full disk refused is written completely once there is space")

@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonNetworking
 @testable import HalcyonPipeline
 
-/// The public suite of tests for HTTP caches, as the page docs/http-caching.md lists it: each test that applies to a private cache of
+/// The public suite of tests for HTTP caches, as the page docs/http-caching.md lists it. Each test that applies to a private cache of
 /// images is sent through a manager, and must have the result that the page states.
 @Suite("Public tests for HTTP caches", .timeLimit(.minutes(20)))
 struct HTTPCacheSuiteTests {

@@ -54,6 +54,24 @@ struct ManagerFreshnessTests {
         #expect(versions.log.count == 3)
     }
 
+    @Test("A hit in memory that heeds the server reads no file and does not wait for the disk")
+    func memoryHitWithFreshnessReadsNoFile() async throws {
+        let sample = try EncodedPicture()
+        let versions = Versions("\"1\"", sample.file, "max-age=60")
+        let server = try versions.start()
+        let (fixture, url) = (try ManagerFixture(), server.url("/a"))
+        _ = try await fixture.manager.image(for: url, options: options())
+        // What has neither a folder nor a thread reads nothing.
+        try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
+        fixture.cache.tiers.disk.queue.suspend()
+        for _ in 0..<10 {
+            let found = try await fixture.manager.image(for: url, options: options())
+            #expect(found.cacheType == .memory && found.image == sample.picture)
+        }
+        fixture.cache.tiers.disk.queue.resume()
+        #expect(versions.log == ["200 -"])
+    }
+
     @Test("A load with a freshness policy records the tag of a transfer started without one")
     func joinedLoadWithFreshnessKeepsTag() async throws {
         let sample = try EncodedPicture()

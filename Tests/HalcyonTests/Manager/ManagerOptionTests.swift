@@ -359,20 +359,6 @@ struct ManagerOptionTests {
         let half = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 3))
         #expect(try await downloader.download(fake("a"), processor: .image(half)).value.width == 4)
     }
-
-    @Test("A cache named like another cache's folder of freshness records stays separate from it")
-    func cacheNamedLikeNotesFolderStaysSeparate() async throws {
-        let sample = try EncodedPicture()
-        let fixture = try ManagerFixture()
-        let other = try ImageCache<Bitmap>(
-            disk: DiskStorageConfig(name: "test.freshness", directory: URL(fileURLWithPath: fixture.folder.path)),
-            memoryPolicyNamed: "lru", triggers: [])
-        await other.store(sample.picture, forKey: "a")
-        fixture.cache.tiers.notes.set(Data([1]), of: "a")
-        #expect(fixture.cache.tiers.notes.note(of: "a") == Data([1]))
-        #expect(other.isCached(forKey: "a"))
-        await other.close()
-    }
 }
 
 extension FakeTransport.Call {

@@ -160,6 +160,23 @@ struct ManagerOrderTests {
         #expect(fixture.cache.imageCachedType(forKey: "http://fake/a") == .memory)
     }
 
+    @Test("A transfer that ends because of Low Data Mode leads to the low-data source, without one to the error")
+    func constrainedTransferLeadsToLowDataSource() async throws {
+        let sample = try EncodedPicture()
+        let transport = FakeTransport()
+        let fixture = try ManagerFixture(transport)
+        transport.fail("large", .constrainedNetwork)
+        transport.answer("small", sample.file)
+        var options = ImageOptions()
+        options.lowDataSource = .network(fake("small"))
+        let result = try await fixture.manager.image(for: fake("large"), options: options)
+        #expect(result.source.cacheKey == "http://fake/small")
+        #expect(transport.calls == [.start("large", .normal), .start("small", .normal)])
+        transport.fail("large", .constrainedNetwork)
+        let error = await failure { try await fixture.manager.image(for: fake("large")) }
+        #expect(error as? NetworkError == .constrainedNetwork)
+    }
+
     @Test("In Low Data Mode the low-data source is loaded under its own key, or the load fails")
     func lowDataModeLoadsLowDataSource() async throws {
         let sample = try EncodedPicture()

@@ -141,6 +141,20 @@ struct ManagerVaryTests {
         #expect(server.transport.requests.count == 3)
     }
 
+    @Test("A variant of a picture that other fields select is loaded, also while that one is in memory")
+    func variantOfOtherPictureIsLoaded() async throws {
+        let server = try Server("Accept")
+        let fixture = try ManagerFixture(server.transport)
+        let gray = BlackWhiteImageProcessor()
+        for value in [nil, "dark", nil, "dark"] {
+            var call = options(value.map { ["Accept": $0] } ?? [:], heeds: true)
+            (call.processor, call.cacheOriginalImage) = (gray, true)
+            let found = try await fixture.manager.image(for: fake("a"), options: call)
+            #expect(try found.image == gray.process(server.picture(value)))
+        }
+        #expect(server.transport.requests.count == 2)
+    }
+
     @Test("A named user's credentials may change without another picture; without a user they select it")
     func userNameStandsForCredentials() async throws {
         for (user, count) in [("ann", 1), (nil, 2)] {

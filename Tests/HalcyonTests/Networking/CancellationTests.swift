@@ -142,10 +142,22 @@ struct CancellationTests {
         await check(.test(transport) { $0.request = { _ in .test(fake("sent")) } }, DownloadOptions(), transport)
     }
 
-    @Test("Exactly three errors count as a cancellation")
-    func threeErrorsAreCancellations() {
-        let cancellations: [any Error] = [CancellationError(), NetworkError.cancelled, URLError(.cancelled)]
-        let others: [any Error] = [NetworkError.transportClosed, URLError(.timedOut), CocoaError(.userCancelled)]
+    /// An error of an app.
+    private struct Refusal: CancellationRepresenting {
+        let representsCancellation: Bool
+    }
+
+    @Test("Cancellations of Swift, URLSession, the downloader, views and an app's own errors are recognised, no others")
+    func cancellationsOfAllModulesAreRecognised() {
+        let cancellations: [any Error] = [
+            CancellationError(), NetworkError.cancelled, URLError(.cancelled), DisplayError.cancelled,
+            DisplayError.superseded, DisplayError.viewGone, DisplayError.loadFailed(NetworkError.cancelled),
+            Refusal(representsCancellation: true),
+        ]
+        let others: [any Error] = [
+            NetworkError.transportClosed, URLError(.timedOut), CocoaError(.userCancelled), DisplayError.noResource,
+            DisplayError.loadFailed(NetworkError.timedOut(.idle)), Refusal(representsCancellation: false),
+        ]
         #expect(cancellations.allSatisfy(\.isCancellation) && !others.contains(where: \.isCancellation))
     }
 }

@@ -16,7 +16,7 @@ struct MergingTests {
         for token in 2...36 { #expect(state.handle(.join(UInt64(token), "a", "p", .normal)) == []) }
         #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "p", .normal)])
         // A waiter that joins during processing needs no transfer.
-        #expect(state.handle(.join(37, "a", "p", .high)) == [])
+        #expect(state.handle(.join(37, "a", "p", .high)) == [.setWorkPriority(1, "p", .high)])
         #expect(
             state.handle(.processed(1, "p", succeeded: true)) == [.deliver(Array(1...37), 1, "p"), .forget(1)])
         #expect(state.waiterCount == 0 && state.transferCount == 0)
@@ -46,7 +46,10 @@ struct MergingTests {
         _ = state.handle(.join(3, "a", "blur", .normal))
         _ = state.handle(.join(4, "a", "tint", .normal))
         _ = state.handle(.leave(4))
-        #expect(state.handle(.finished(1, succeeded: true)) == [.process(1, "blur", .normal), .process(1, "round", .normal)])
+        #expect(
+            state.handle(.finished(1, succeeded: true)) == [
+                .process(1, "blur", .normal), .process(1, "round", .normal),
+            ])
         #expect(state.handle(.processed(1, "blur", succeeded: true)) == [.deliver([1, 3], 1, "blur")])
         // A finished value is delivered at once.
         #expect(state.handle(.join(5, "a", "blur", .normal)) == [.deliver([5], 1, "blur")])

@@ -101,7 +101,7 @@ struct PriorityTests {
         #expect(runs.withLock { $0 } == 1)
     }
 
-    @Test("Processing that nobody waits for any more is skipped, though another processor of the transfer runs")
+    @Test("Processing without a waiter is skipped, though another processor of the transfer runs")
     func abandonedProcessingIsSkipped() async throws {
         let (transport, turns) = (FakeTransport(), HeldTurns())
         let runs = Mutex<[String]>([])

@@ -38,6 +38,19 @@ struct ResumeTests {
         }
     }
 
+    @Test("Removed bytes of an interrupted transfer are requested again")
+    func removedBytesAreRequestedAgain() async throws {
+        let bytes = pattern(50_000)
+        let server = try Self.server(bytes, cutAfter: 30_000)
+        let downloader = ImageDownloader.test()
+        _ = await networkError { try await downloader.download(server.url("/a")) }
+        #expect(downloader.resumableBytes == 30_000)
+        downloader.removeResumableBytes()
+        #expect(downloader.resumableBytes == 0)
+        #expect(try await Array(downloader.download(server.url("/a")).value) == bytes)
+        #expect(server.visits.map { $0.headers["range"] } == [nil, nil])
+    }
+
     @Test("A truncated load is resumed where it ended")
     func truncatedLoadIsResumed() async throws {
         let bytes = pattern(50_000)

@@ -131,6 +131,42 @@ struct RetryTests {
         #expect(await cancelled.value == nil)
     }
 
+    @Test("No strategy retries a cancellation, also if it waits for a network or asks another one")
+    func noStrategyRetriesCancellation() async {
+        struct Always: RetryStrategy {
+            func decision(for context: RetryContext) async -> RetryDecision { .retry(after: .zero) }
+        }
+        let strategies: [any RetryStrategy] = [
+            DelayRetryStrategy(maxRetryCount: 9), ExponentialBackoffRetryStrategy(maxRetryCount: 9),
+            ConnectivityRetryStrategy(monitor: Monitor(false), whenConnected: Always(), clock: ManualClock()),
+            ConnectivityRetryStrategy(monitor: Monitor(true), whenConnected: Always(), clock: ManualClock()),
+        ]
+        let errors: [any Error] = [
+            CancellationError(), NetworkError.cancelled, URLError(.cancelled), DisplayError.superseded,
+        ]
+        for strategy in strategies {
+            for error in errors { #expect(await pause(strategy, error) == nil, "\(strategy), \(error)") }
+        }
+        #expect(await pause(strategies[3], lost) == .zero)
+    }
+
+    @Test("A pause that never ends does not retry; a negative one is none, a very long one a century")
+    func endlessPauseStops() async {
+        func pause(_ interval: DelayRetryStrategy.Interval, count: Int = 1) async -> Duration? {
+            await self.pause(DelayRetryStrategy(maxRetryCount: .max, retryInterval: interval), lost, count: count)
+        }
+        for endless in [Double.infinity, -.infinity, .nan, .signalingNaN] {
+            #expect(await pause(.seconds(endless)) == nil)
+            #expect(await pause(.accumulated(endless)) == nil)
+            #expect(await pause(.custom { _ in endless }) == nil)
+        }
+        #expect(await pause(.accumulated(.greatestFiniteMagnitude)) == nil)
+        #expect(await pause(.seconds(-3)) == .zero)
+        #expect(await pause(.seconds(1e300)) == .seconds(3_155_760_000))
+        #expect(await pause(.accumulated(2), count: .max - 1) == .seconds(3_155_760_000))
+        #expect(await pause(.accumulated(2), count: 2) == .seconds(6))
+    }
+
     @Test("Cancelling ends a load that waits for a network")
     func cancelEndsWaitForConnectivity() async throws {
         let (transport, clock) = (FakeTransport(), ManualClock())

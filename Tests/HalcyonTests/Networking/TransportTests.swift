@@ -10,6 +10,43 @@ import Testing
 // Serialized: the cases of one test write the same file of the one nginx.
 @Suite("Transport: against nginx", .needsNginx, .serialized, .timeLimit(.minutes(20)))
 struct TransportTests {
+    @Test(
+        "A URL that is too long is called that; one of the greatest length is sent", arguments: TransportKind.having())
+    func tooLongURLIsNamed(kind: TransportKind) async throws {
+        let server = try HostileServer { visit in visit.answer([UInt8](String(visit.path.utf8.count).utf8)) }
+        let path = String(repeating: "a", count: 524_288 - server.url("/").absoluteString.utf8.count)
+        let error = await networkError {
+            try await kind.transport().response(to: kind.request(server.url("/" + path + "a")))
+        }
+        #expect(error == .urlTooLong(limit: 524_288))
+        #expect(error?.description == "The URL is longer than the 524288 bytes that can be sent.")
+        let answer = try await CurlTransport().response(to: .test(server.url("/" + path)))
+        #expect(String(decoding: answer.body, as: UTF8.self) == String(path.utf8.count + 1))
+        // Header fields that are too long are not taken for those of the response.
+        let long = TransportRequest.test(server.url("/")) {
+            $0.headers["X-Long"] = String(repeating: "a", count: 1 << 20)
+        }
+        guard case .transport(27, let reason)? = await networkError({ try await CurlTransport().response(to: long) })
+        else {
+            Issue.record("it was sent")
+            return
+        }
+        #expect(reason == "The header fields of the request are longer than 1 MB")
+    }
+
+    @Test("Each error is a sentence with one full stop, however its reason ends")
+    func sentencesEndWithOneFullStop() {
+        let errors: [(String) -> NetworkError] = [
+            { .responseRefused(url: fake("a"), reason: $0) }, { .invalidResponse($0) }, { .cannotFindHost($0) },
+            { .cannotConnect($0) }, { .connectionLost($0) }, { .tls($0) }, { .transport(code: 7, $0) },
+        ]
+        for error in errors {
+            let expected = error("It broke").description
+            #expect(expected.hasSuffix(".") && !expected.contains(".."))
+            for end in [".", "..", ". ", ".\n", " "] { #expect(error("It broke" + end).description == expected) }
+        }
+    }
+
     @Test("HTTP/1.1 reuses its connection for the next transfer", arguments: TransportKind.having())
     func connectionIsReused(_ kind: TransportKind) async throws {
         let nginx = try Nginx.server()

@@ -51,6 +51,29 @@ struct BoundedTableTests {
         #expect(table.knownSet(of: ["c0"]) == 1 && table.knownSet(of: []) == 0)
     }
 
+    @Test("Look-ups add no categories beyond the bound; stores do, so that they can be removed by them")
+    func lookUpsAddNoCategoriesBeyondBound() throws {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 100))
+        memory.store(value: Blob(), forKey: "a", context: AccessContext(categories: ["kept"]))
+        let most = CategoryInterner.mostOfLookUps
+        #expect(most == 16_384)
+        for number in 0..<most + 1_000 {
+            _ = memory.value(forKey: "none", context: AccessContext(categories: ["miss\(number)"]))
+            _ = memory.value(forKey: "a", context: AccessContext(categories: ["kept", "hit\(number)"]))
+        }
+        _ = memory.value(forKey: "none", context: AccessContext(categories: ["late"]))
+        let (names, sets) = memory.core.state.withLock {
+            ($0.entries.categories.names.count, $0.entries.categories.members.count)
+        }
+        // A hit with one set more than there are brings at most one name.
+        #expect(names <= most + 1 && sets <= most + 1)
+        #expect(memory.statistics.lookUpsByCategory["late"] == nil)
+        #expect(memory.statistics.lookUps == HitCounts(hits: most + 1_000, misses: most + 1_001))
+        memory.store(value: Blob(), forKey: "b", context: AccessContext(categories: ["late"]))
+        memory.remove(category: "late")
+        #expect(!memory.isCached(forKey: "b") && memory.isCached(forKey: "a"))
+    }
+
     @Test("More than 65,535 categories may have rules")
     func manyCategoriesMayHaveRules() {
         let count = 66_000

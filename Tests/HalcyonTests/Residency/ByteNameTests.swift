@@ -104,9 +104,9 @@ struct ByteNameTests {
         #expect(schedule.handle(.request(2, .store(ByteName(pair.other)), isPrepared: true)) == [.ready(2)])
         // A removal of another extension voids no store.
         let labels = DiskOwner.Schedule.Labels(forcedExtension: pair.one)
-        #expect(schedule.handle(.request(3, .store("k", labels), isPrepared: false)) == [])
+        #expect(schedule.handle(.request(3, .store(ByteName("k"), labels), isPrepared: false)) == [])
         #expect(
-            !schedule.handle(.request(4, .remove("k", forcedExtension: pair.other), isPrepared: true))
+            !schedule.handle(.request(4, .remove(ByteName("k"), forcedExtension: pair.other), isPrepared: true))
                 .contains(.complete(3, .void)))
 
         let marks = PrefetchMarks()
@@ -236,8 +236,9 @@ struct ByteNameTests {
         "HalcyonNetworking/Freshness/CacheControl.swift": 1, "HalcyonNetworking/Freshness/Freshness.swift": 1,
         "HalcyonNetworking/Freshness/FieldDigest.swift": 2, "HalcyonNetworking/Transport/RequestRestriction.swift": 2,
         "HalcyonPipeline/Manager/RevalidationPauses.swift": 1, "HalcyonPipeline/Manager/SourcePolicy.swift": 2,
-        "HalcyonNetworking/Merging/MergeKey.swift": 4, "HalcyonNetworking/Transport/TransferQueue.swift": 1,
+        "HalcyonNetworking/Merging/MergeKey.swift": 4, "HalcyonNetworking/Transport/TransferQueue.swift": 2,
         "HalcyonNetworking/Transport/TransportRequest.swift": 3,
+        "HalcyonNetworking/Transport/TransportResponse.swift": 1,
     ]
 
     @Test(

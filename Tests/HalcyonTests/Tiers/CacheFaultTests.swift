@@ -23,7 +23,6 @@ struct CacheFaultTests {
         let log = log(in: small.path)
         let fixture = try CacheFixture(memory: .lasting(cost: 100_000), log: log, on: small)
         let cache = fixture.cache
-        await cache.store(Blob("before", cost: 5_000), forKey: "before")
         try await log.flush()
         #expect(small.fill())
         let events = cache.events(bufferingNewest: .max)
@@ -42,7 +41,6 @@ struct CacheFaultTests {
         await #expect(throws: AccessLogError.self) { try await log.flush() }
         #expect(log.statistics.lostCount > 0 && log.statistics.waiting == 50)
         cache.clearMemoryCache()
-        #expect(try await cache.image(forKey: "before").image == Blob("before", cost: 5_000))
         #expect(try await cache.image(forKey: "k1").image == nil)
 
         try small.empty()
@@ -60,6 +58,35 @@ struct CacheFaultTests {
             if case .store("after", _) = event { break }
         }
         #expect(told == 100)
+    }
+
+    @Test("With a full disk the newest value is kept on disk, and each time that makes room is reported")
+    func fullDiskEvictsAndReports() async throws {
+        guard let small = try SmallDisk(kilobytes: 1_000) else { return }
+        let fixture = try CacheFixture(memory: .lasting(cost: 1), on: small)
+        let cache = fixture.cache
+        let events = cache.events(bufferingNewest: .max)
+        for number in 0..<60 {
+            let result = await cache.store(Blob("\(number)", cost: 40_000), forKey: "k\(number)")
+            #expect(throws: Never.self) { try result.diskCacheResult.get() }
+            #expect(try await cache.image(forKey: "k\(number)").cacheType == .disk)
+        }
+        let evicted = cache.statistics.disk.removals[.evicted] ?? 0
+        #expect(evicted > 30 && cache.statistics.disk.count == 60 - evicted)
+        await cache.clear()
+        var (failures, removals) = (0, 0)
+        for await event in events {
+            switch event {
+            case .failure(let text):
+                failures += 1
+                #expect(text.contains("No space left on device"))
+            case .removal(.disk, let removal) where removal.reason == .evicted: removals += 1
+            case .removal(.disk, let removal) where removal.reason == .cleared:
+                #expect(removals == evicted && failures > 0 && failures == cache.statistics.diskFailures)
+                return
+            default: break
+            }
+        }
     }
 
     @Test("With a vanished or replaced folder memory works, and the disk resumes when possible")

@@ -242,17 +242,78 @@ struct CleaningTests {
         await trigger.enterBackground()
     }
 
-    @Test("SIGTERM cleans the disk and then calls the handler")
+    // One test, because the signal is the whole process's.
+    @Test(
+        "SIGTERM cleans the disk and then calls the handler; a cache that does not end delays it for a limited time only"
+    )
     func terminationCleansDiskFirst() async throws {
-        let ended = Mutex(false)
-        let trigger = TerminationTrigger { ended.withLock { $0 = true } }
-        let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
-        await fixture.cache.store(Blob(), forKey: "a")
-        fixture.clock.advance(by: 10)
+        let ended = Mutex(0)
+        do {
+            let trigger = TerminationTrigger { ended.withLock { $0 += 1 } }
+            let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
+            await fixture.cache.store(Blob(), forKey: "a")
+            fixture.clock.advance(by: 10)
+            kill(getpid(), SIGTERM)
+            await waitUntil { ended.withLock { $0 } == 1 }
+            #expect(try fixture.files() == [] && trigger.limit == .seconds(5))
+            withExtendedLifetime(fixture) {}
+        }
+        let calls = Mutex(0)
+        let trigger = TerminationTrigger(limit: .zero) { ended.withLock { $0 += 1 } }
+        // It neither ends nor keeps what would say so.
+        let subscription = trigger.subscribe { _ in calls.withLock { $0 += 1 } }
         kill(getpid(), SIGTERM)
-        while !ended.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(try fixture.files() == [])
-        withExtendedLifetime(fixture) {}
+        await waitUntil { ended.withLock { $0 } == 2 && calls.withLock { $0 } == 1 }
+        subscription.cancel()
+    }
+
+    @Test("Memory pressure and the background reach other holders of memory until they leave")
+    func triggersReachOtherHoldersOfMemory() async throws {
+        let trigger = ManualTrigger()
+        let fixture = try CacheFixture(triggers: [trigger])
+        let heard = Mutex<[MemoryPressure]>([])
+        let holder = fixture.cache.addMemoryHolder { pressure in heard.withLock { $0.append(pressure) } }
+        trigger.pressMemory(.some)
+        trigger.pressMemory(.full)
+        #expect(heard.withLock { $0 } == [.some, .full])
+        await trigger.enterBackground()
+        await fixture.cache.enterBackground()
+        #expect(heard.withLock { $0 } == [.some, .full, .full, .full])
+        holder.cancel()
+        trigger.pressMemory(.full)
+        #expect(heard.withLock { $0.count } == 4)
+    }
+
+    enum Read: CaseIterable { case original, promotion, comparison }
+
+    @Test("A cancelled read of another kind neither reads nor promotes", arguments: Read.allCases)
+    func cancelledReadsOfOtherKindsReadNothing(read: Read) async throws {
+        let fixture = try CacheFixture()
+        let (cache, tiers) = (fixture.cache, fixture.cache.tiers)
+        await cache.store(Blob("x", cost: 10), forKey: "a")
+        cache.clearMemoryCache()
+        let compared = Atomic<Int>(0)
+        let perform: @Sendable () async -> Bool = {
+            switch read {
+            case .original: return await tiers.original(forKey: "a", options: CacheOptions()) != nil
+            case .promotion:
+                await tiers.promote("a", serializer: nil, options: CacheOptions())
+                return cache.memoryStorage.count > 0
+            case .comparison:
+                return await tiers.holds("a") { _ in
+                    compared.add(1, ordering: .relaxed)
+                    return true
+                }
+            }
+        }
+        tiers.disk.queue.suspend()
+        let load = Task(operation: perform)
+        load.cancel()
+        tiers.disk.queue.resume()
+        #expect(await load.value == false)
+        #expect(compared.load(ordering: .relaxed) == 0 && cache.memoryStorage.count == 0 && fixture.serializer.readCount == 0)
+        #expect(cache.statistics.disk.lookUps == HitCounts())
+        #expect(await perform())
     }
 
     #if os(Linux)

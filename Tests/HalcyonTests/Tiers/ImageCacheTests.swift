@@ -116,6 +116,57 @@ struct ImageCacheTests {
         #expect(try fixture.files().count == 1)
     }
 
+    @Test("A store that waits to be written counts as cached, and a removal as made, as a look-up finds them")
+    func queuedStoreCountsAsCached() async throws {
+        let fixture = try CacheFixture()
+        let (cache, queue) = (fixture.cache, fixture.cache.tiers.disk.queue)
+        var webp = CacheOptions()
+        webp.forcedExtension = "webp"
+        await cache.store(Blob(cost: 1_000), forKey: "old")
+        queue.suspend()
+        // Memory refuses these values.
+        cache.store(Blob(cost: 1_000), forKey: "new", completionHandler: nil)
+        cache.store(Blob(cost: 1_000), forKey: "new", options: webp, completionHandler: nil)
+        #expect(cache.imageCachedType(forKey: "new") == .disk && cache.isCached(forKey: "new", forcedExtension: "webp"))
+        #expect(!cache.isCached(forKey: "new", forcedExtension: "png") && !cache.isCached(forKey: "none"))
+        cache.removeImage(forKey: "new")
+        cache.removeImage(forKey: "old")
+        #expect(!cache.isCached(forKey: "new") && cache.isCached(forKey: "new", forcedExtension: "webp"))
+        #expect(!cache.isCached(forKey: "old"))
+        cache.clearDiskCache(callbackQueue: .untouch)
+        cache.store(Blob(cost: 1_000), forKey: "last", completionHandler: nil)
+        #expect(!cache.isCached(forKey: "new", forcedExtension: "webp") && cache.isCached(forKey: "last"))
+        let asked = ["new", "old", "last"].map { key in Task { try await cache.image(forKey: key).cacheType } }
+        queue.resume()
+        #expect(try await [asked[0].value, asked[1].value, asked[2].value] == [.none, .none, .disk])
+    }
+
+    @Test("A forgotten user's name is in no table that numbers requests, and the user gets another number")
+    func forgottenUserHasNoNumber() async throws {
+        let fixture = try CacheFixture()
+        let (cache, core) = (fixture.cache, fixture.cache.memoryStorage.core)
+        core.state.takeAllLanes()
+        await cache.store(Blob(), forKey: "a", options: CacheOptions(categories: [], user: "u7"))
+        _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
+        cache.clearMemoryCache()
+        _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
+        _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
+        let files = try #require(cache.diskStorage).files
+        func knows() -> [Bool] {
+            [
+                core.state.withLock { $0.entries.knows(user: "u7") },
+                core.state.withLock { _ in core.state.lanes.knows(user: "u7") },
+                files.state.withLock { $0.entries.knows(user: "u7") },
+            ]
+        }
+        let users = core.state.withLock { $0.entries.users }
+        let number = users.number(of: "u7")
+        #expect(knows() == [true, true, true])
+        try await cache.tiers.forget(user: "u7") {}
+        #expect(knows() == [false, false, false])
+        #expect(users.number(of: "u7") != number)
+    }
+
     @Test("A load between the two tiers' changes finds no older value and leaves none in memory")
     func loadBetweenTiersFindsNoOlderValue() async throws {
         let fixture = try CacheFixture()
