@@ -104,7 +104,7 @@ let cache: [Target] = [
             "HalcyonPipeline", "HalcyonCache", "HalcyonAccessLog", "HalcyonPrefetch", "HalcyonLearning",
             "HalcyonEviction", "HalcyonSupport",
         ]),
-    module("HalcyonViews", ["HalcyonPipeline"]),
+    module("HalcyonViews", ["HalcyonPipeline", "HalcyonSupport"]),
     module(
         "Halcyon",
         [
