@@ -209,8 +209,11 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     ) -> CacheType {
         let computed = key.computedKey(with: processorIdentifier)
         if memoryStorage.isCached(forKey: computed) { return .memory }
-        if let isStored = tiers.disk.pendingFile(of: computed, forcedExtension) { return isStored ? .disk : .none }
-        return tiers.disk.storage?.isCached(forKey: computed, forcedExtension: forcedExtension) == true ? .disk : .none
+        guard let storage = tiers.disk.storage else { return .none }
+        let isStored =
+            tiers.disk.pendingFile(of: computed, forcedExtension)
+            ?? storage.isCached(forKey: computed, forcedExtension: forcedExtension)
+        return isStored ? .disk : .none
     }
 
     /// Returns whether there is a value of a key, in memory or on disk.

@@ -94,8 +94,8 @@ struct DiskExpirationTests {
         let right = fixture.clock.now
         var disk: DiskStorage<Data>? = try fixture.open { $0.expiration = .seconds(100) }
         fixture.clock.advance(by: 7 * 365 * 86_400)
-        let ahead = fixture.clock.now
-        let date = StorageExpiration.date(Date(timeIntervalSince1970: Double(ahead) / 1e6))
+        let later = fixture.clock.now + 10_000_000
+        let date = StorageExpiration.date(Date(timeIntervalSince1970: Double(later) / 1e6))
         try disk?.store(value: bytes(1), forKey: "usual")
         try disk?.store(value: bytes(1), forKey: "read")
         try disk?.store(value: bytes(2), forKey: "dated", expiration: date)
@@ -120,7 +120,7 @@ struct DiskExpirationTests {
         fixture.clock.advance(by: 1)
         #expect(keys.filter { disk?.isCached(forKey: $0) == true } == ["dated", "lasting"])
         #expect(disk?.removeExpiredValues().map(\.reason) == [.expired, .expired])
-        fixture.clock.set(ahead)
+        fixture.clock.set(later)
         #expect(keys.filter { disk?.isCached(forKey: $0) == true } == ["lasting"])
     }
 

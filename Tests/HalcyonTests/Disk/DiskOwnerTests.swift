@@ -346,7 +346,7 @@ struct DiskOwnerTests {
             } else {
                 owner.perform(.read("a"), work, done: done)
             }
-            try await CallbackQueue.dispatch(.global()).result { reading.wait() }
+            try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { reading.wait() }
             let closing = Task {
                 await owner.close()
                 steps.withLock { $0.append("closed") }
@@ -380,7 +380,7 @@ struct DiskOwnerTests {
         }
         clock.advance(by: 10)
         owner.perform(.read("a"), { _ in }, done: { _ in })
-        try await CallbackQueue.dispatch(.global()).result { opening.wait() }
+        try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { opening.wait() }
         let closing = Task { await owner.close() }
         await waitUntil { owner.isClosing }
         mayGoOn.signal()
@@ -484,7 +484,7 @@ struct DiskOwnerTests {
         #expect(await fails("a") && patiences.withLock { $0 } == [.seconds(1)])
         clock.advance(by: 10)
         async let second = fails("b")
-        try await CallbackQueue.dispatch(.global()).result { opening.wait() }
+        try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { opening.wait() }
         #expect(await fails("c"))
         mayGoOn.signal()
         #expect(await second && patiences.withLock { $0 } == [.seconds(1), .zero])
@@ -631,7 +631,7 @@ struct DiskOwnerTests {
                 created.withLock { $0.append("\(value)") }
             }
         }
-        try await CallbackQueue.dispatch(.global()).result { creating.wait() }
+        try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { creating.wait() }
         slot.set("set")
         #expect("\(slot.value { "another" })" == "set")
         mayGoOn.signal()

@@ -70,10 +70,10 @@ final class SlowProvider: ImageDataProvider {
 
     func release() { gate.signal() }
 
-    /// Waits on a thread, also after the task is cancelled.
+    /// Waits on a thread of its own, also after the task is cancelled. Tasks run on those of the global queue.
     func data() async throws -> Data {
         asked.add(1, ordering: .relaxed)
-        return try await CallbackQueue.dispatch(.global()).result { [gate, bytes] in
+        return try await CallbackQueue.dispatch(DispatchQueue(label: "test.provider")).result { [gate, bytes] in
             gate.wait()
             return bytes
         }

@@ -63,7 +63,7 @@ struct ProviderTests {
         let fixture = try ManagerFixture()
         let gate = DispatchSemaphore(value: 0)
         let provider = ClosureProvider("a") { attempt in
-            try await CallbackQueue.dispatch(.global()).result { gate.wait() }
+            try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { gate.wait() }
             if attempt == 1 { throw Refusal() }
             return sample.file
         }

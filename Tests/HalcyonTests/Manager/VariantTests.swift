@@ -104,7 +104,7 @@ struct VariantTests {
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader, decodeLimiter: limiter)
         try cache.diskStorage?.store(value: try EncodedPicture().file, forKey: fake("a").absoluteString)
         let gate = DispatchSemaphore(value: 0)
-        limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
+        limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
         let results = try await withThrowingTaskGroup(of: ImageResult.self) { group in
             for _ in 0..<20 { group.addTask { try await manager.image(for: fake("a")) } }
             await waitUntil { manager.loader.lookUps.waiterCount == 20 }
@@ -134,7 +134,7 @@ struct VariantTests {
         ]
         for (source, options) in sources {
             let gate = DispatchSemaphore(value: 0)
-            limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
+            limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
             let load = Task { try await manager.image(for: source, options: options).image }
             await waitUntil { limiter.load.waiting == 1 }
             gate.signal()
@@ -156,7 +156,7 @@ struct VariantTests {
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader, decodeLimiter: limiter)
         let options = ImageOptions { $0.onlyFromCache = true }
         let gate = DispatchSemaphore(value: 0)
-        limiter.queue(over: .dispatch(.global()), .normal).execute { gate.wait() }
+        limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
         let hasEnded = Mutex(false)
         let missing = Task {
             defer { hasEnded.withLock { $0 = true } }
@@ -320,9 +320,8 @@ struct VariantTests {
         let limiter = DecodeLimiter(limit: 2)
         let seen = Order()
         let gate = DispatchSemaphore(value: 0)
-        let queue = CallbackQueue.dispatch(.global())
         for index in 0..<2 {
-            limiter.queue(over: queue, .normal).execute {
+            limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute {
                 gate.wait()
                 seen.add(-1 - index)
             }
@@ -391,7 +390,7 @@ private final class WatchedWork: Sendable {
     func value() async throws -> Int {
         try await work.value(of: "a") { [self] _ in
             started.add(1, ordering: .relaxed)
-            await CallbackQueue.dispatch(.global()).wait(gate)
+            await CallbackQueue.dispatch(DispatchQueue(label: "test")).wait(gate)
             cancelled.store(Task.isCancelled, ordering: .relaxed)
             return 7
         }.value
