@@ -217,7 +217,8 @@ struct PrefetchSpendingTests {
     @Test(arguments: ["minute", "day", "total"], ["objects", "bytes"])
     func accountWithANegativeSumIsIgnored(_ period: String, _ unit: String) throws {
         let spending = try spending("9B/minute,9B/day,9B/total,9/minute,9/day,9/total")
-        var sums = ["minute", "day", "total"].reduce(into: [String: [String: Int]]()) { $0[$1] = ["objects": 1, "bytes": 1] }
+        var sums: [String: [String: Int]] = [:]
+        for name in ["minute", "day", "total"] { sums[name] = ["objects": 1, "bytes": 1] }
         func resumed() throws -> PrefetchSpending {
             let text = ["minute", "day", "total"].map { name in
                 let sum = sums[name, default: [:]].map { "\"\($0.key)\": \($0.value)" }.joined(separator: ", ")

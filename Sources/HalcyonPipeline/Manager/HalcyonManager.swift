@@ -57,8 +57,13 @@ public final class HalcyonManager: Sendable {
     /// The observers of loads.
     @_spi(Observation) public let loadObservers = LoadObservers()
     let loader: ImageLoader
+    /// Releases decoded frames and the beginnings of interrupted bodies on memory pressure and in the background.
+    private let memoryHolder: TriggerSubscription
 
-    /// Creates a manager.
+    /// Creates a manager. When memory is short, or the app enters the background, its cache's triggers also release the frames of
+    /// animations in `AnimationFramePool.shared` and the bytes that the downloader keeps of interrupted bodies.
+    ///
+    /// See `ManagerMemoryTests.backgroundReleasesFramesAndPartialBodies()`.
     ///
     /// - Parameters:
     ///   - originalCache: keeps originals; by default `cache`.
@@ -79,6 +84,10 @@ public final class HalcyonManager: Sendable {
         self.decodeLimiter = decodeLimiter
         self.sourcePolicy = sourcePolicy
         loader = ImageLoader(decoder, decodeLimiter)
+        memoryHolder = cache.addMemoryHolder { [downloader] pressure in
+            AnimationFramePool.shared.removeAll(keepsPlaying: pressure != .full)
+            downloader.removeResumableBytes()
+        }
     }
 
     // MARK: - Loading
