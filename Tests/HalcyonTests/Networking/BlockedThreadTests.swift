@@ -11,10 +11,10 @@ import Testing
 // One after another: two tests at once would block all threads of callbacks.
 @Suite("Downloader: code of users that blocks threads", .serialized, .timeLimit(.minutes(20)))
 struct BlockedThreadTests {
-    /// Loads whose processors block the queue that processors run on by default: more than it ever has threads. Beside them the
-    /// completions of others block, half as many as may block at once. All end with the object.
+    /// Loads whose processors block the queue that processors run on by default: more than it has threads, of which it adds one only
+    /// after a while. Beside them the completions of others block, half as many as may block at once. All end with the object.
     private final class Blockers {
-        private static let processors = 600
+        private static let processors = 2 * ProcessInfo.processInfo.activeProcessorCount + 2
         private static let completions = 32
         private let gate = DispatchSemaphore(value: 0)
         private let downloader = ImageDownloader.test(FakeTransport(answerAtOnce: Data([1])))
@@ -71,7 +71,7 @@ struct BlockedThreadTests {
         func open() { state.withLock { $0.waiting.take() }?.resume() }
     }
 
-    @Test("While more processors block than the system has threads, a cancelled load completes and requests nothing")
+    @Test("While more processors block than the queue has threads, a cancelled load completes and requests nothing")
     func cancellationNeedsNoThreadOfUsers() async throws {
         let blockers = Blockers()
         await blockers.block()
