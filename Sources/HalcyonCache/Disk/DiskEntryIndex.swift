@@ -197,8 +197,8 @@ struct DiskEntryIndex: ~Copyable {
 
     // MARK: - Notes
 
-    /// Returns the note of an entry that has not expired.
-    func note(of name: String, at now: Int64) -> Data? { entries.find(name, at: now).flatMap { notes[$0] } }
+    /// Returns the note of an entry. It can have expired: memory may still have its value.
+    func note(of name: String) -> Data? { entries.resident(name).flatMap { notes[$0] } }
 
     /// Replaces the note of an entry, if there is the entry; `nil` removes it.
     mutating func set(note: Data?, of name: String) {

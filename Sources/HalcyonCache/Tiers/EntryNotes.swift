@@ -5,7 +5,7 @@ import Foundation
 /// A note is a column of its entry's row in the index database, and is held in memory beside the entry. It therefore
 /// takes as long as its entry lives and no longer: an eviction, an expiration or a removal of any kind removes both,
 /// and a store replaces both. There is no limit but that of the entries, and reading a note reads no file. An entry
-/// that is in memory alone has no note.
+/// that is in memory alone has no note. One that has expired on disk keeps it until it is removed there.
 ///
 /// After a kill, notes of the last second can be missing. An entry can then even have the note of its earlier bytes,
 /// if these had the same length and expiration. A note should therefore contain a digest of the bytes that it
