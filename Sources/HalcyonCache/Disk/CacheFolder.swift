@@ -48,8 +48,9 @@ package struct CacheFolder: Sendable {
     /// Returns the first directory of a path that another user may have created or can replace; `nil` if there is
     /// none.
     ///
-    /// A parent that all users can write to allows this, unless it is sticky, as `/tmp` is, and the next directory is
-    /// no link and belongs to this user or root. The path is checked as it is written and as its links resolve.
+    /// A parent that all users can write to allows this. It does not if it is sticky, as `/tmp` is, and the next
+    /// directory is no link and belongs to this user or root. The path is checked as it is written and as its links
+    /// resolve.
     private static func foreignPart(of url: URL) -> URL? {
         var paths = [url.path]
         if let resolved = realpath(url.path, nil) {

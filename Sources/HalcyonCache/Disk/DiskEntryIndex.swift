@@ -157,9 +157,8 @@ struct DiskEntryIndex: ~Copyable {
     /// Serves a load, and returns whether it was a hit.
     ///
     /// The new times are written soon if the access or the expiration has moved by more than a hundredth of the
-    /// entry's time to live, or of a week if that is shorter. They are written with the next flush on request
-    /// otherwise, so that a hit usually writes nothing. After a kill, an entry is therefore at most that much older
-    /// than it was.
+    /// entry's time to live (at most of a week). Otherwise the next flush on request writes them, so that a hit usually
+    /// writes nothing. After a kill, an entry is therefore at most that much older than it was.
     mutating func load(_ name: String, at now: Int64, extending: ExpirationExtending, context: AccessContext) -> Bool {
         guard let resident = entries.find(name, at: now) else { return false }
         let set = entries.notes[resident].set
@@ -198,8 +197,8 @@ struct DiskEntryIndex: ~Copyable {
 
     // MARK: - Notes
 
-    /// Returns the note of an entry that has not expired.
-    func note(of name: String, at now: Int64) -> Data? { entries.find(name, at: now).flatMap { notes[$0] } }
+    /// Returns the note of an entry. It can have expired: memory may still have its value.
+    func note(of name: String) -> Data? { entries.resident(name).flatMap { notes[$0] } }
 
     /// Replaces the note of an entry, if there is the entry; `nil` removes it.
     mutating func set(note: Data?, of name: String) {

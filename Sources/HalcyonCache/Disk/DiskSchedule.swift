@@ -192,8 +192,8 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
             && !changesOfAll.contains { steps[$0]?.operation.precedesRead(of: key) == true }
     }
 
-    /// Returns whether a key has a file with an extension once the pending changes have ended: `true` after a store,
-    /// `false` after a removal or a clearing; `nil` if none of them is pending.
+    /// Returns whether a key has a file with an extension once the pending changes have ended. It is `true` after a
+    /// store, `false` after a removal or a clearing, and `nil` if none of them is pending.
     func pendingFile(of key: Key, _ forcedExtension: String?) -> Bool? {
         let clearing = changesOfAll.last { if case .clear? = steps[$0]?.operation { true } else { false } }
         for ticket in (changes[key] ?? []).reversed() {

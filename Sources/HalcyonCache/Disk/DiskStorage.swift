@@ -144,9 +144,9 @@ public final class DiskStorage<Value: DataTransformable & Sendable>: Sendable {
 
     /// Returns the value of a key; `nil` if there is none or it has expired, and while the folder cannot be searched.
     ///
-    /// The access and the extended expiration are written to the disk later: in the background if they have moved by
-    /// more than a hundredth of the time to live (or of a week, if that is shorter), else by ``flush()`` and
-    /// ``close()``. See `DiskExpirationTests.hitWritesNothingUntilExpirationMoves()`.
+    /// The access and the extended expiration are written in the background if they have moved by more than a hundredth
+    /// of the time to live (at most of a week). Otherwise ``flush()`` and ``close()`` write them. See
+    /// `DiskExpirationTests.hitWritesNothingUntilExpirationMoves()`.
     ///
     /// A reader does not wait for that write. See `DiskExpirationTests.readerDoesNotWaitForExtension()` and
     /// `DiskStorageTests.unreadableBytesAreAnError()`.

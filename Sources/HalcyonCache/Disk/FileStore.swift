@@ -260,12 +260,11 @@ package final class FileStore: Sendable {
 
     /// Returns the note of a key's entry; `nil` if there is none, and before the listing. Reads no file.
     func note(forKey key: String, forcedExtension: String?) -> Data? {
-        let now = clock.now
         guard let naming = state.withLock({ $0.isClosed || $0.noteCount == 0 ? nil : $0.config.naming }) else {
             return nil
         }
         let name = naming.name(of: key, forcedExtension: forcedExtension)
-        return state.withLock { $0.isClosed ? nil : $0.note(of: name, at: now) }
+        return state.withLock { $0.isClosed ? nil : $0.note(of: name) }
     }
 
     /// Replaces the note of a key's entry, if there is one; `nil` removes it. It is written with the next flush.

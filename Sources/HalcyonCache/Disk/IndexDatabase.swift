@@ -2,8 +2,10 @@ import Foundation
 import GRDB
 import HalcyonAccessLog
 
-/// The SQLite database of a disk storage, for data that files cannot contain: categories, fingerprints of keys, times
-/// of stores, notes (``EntryNotes``), and access times with a higher resolution than that of the file system.
+/// The SQLite database of a disk storage, for data that files cannot contain.
+///
+/// This is categories, fingerprints of keys, times of stores, notes (``EntryNotes``), and access times with a higher
+/// resolution than that of the file system.
 ///
 /// The files are authoritative. The database may lack the changes that were not flushed before the process ended, and
 /// it may be lost; ``DiskRecovery`` merges the two. It is therefore deleted when SQLite finds it damaged

@@ -4,11 +4,12 @@ import Foundation
 ///
 /// A note is a column of its entry's row in the index database, and is held in memory beside the entry. It therefore
 /// takes as long as its entry lives and no longer: an eviction, an expiration or a removal of any kind removes both,
-/// and a store replaces both. There is no limit but that of the entries, and reading a note reads no file. In memory
-/// and in the database a note takes its own bytes and some 60 more.
+/// and a store replaces both. There is no limit but that of the entries, and reading a note reads no file. An entry
+/// that is in memory alone has no note. One that has expired on disk keeps it until it is removed there.
 ///
-/// After a kill, the newest second of notes can be missing. An entry on disk can then have no note, but none of other
-/// bytes of another expiration. An entry that is in memory alone has no note.
+/// After a kill, notes of the last second can be missing. An entry can then even have the note of its earlier bytes,
+/// if these had the same length and expiration. A note should therefore contain a digest of the bytes that it
+/// describes.
 ///
 /// See `EntryNoteTests`.
 package struct EntryNotes: Sendable {
@@ -30,8 +31,8 @@ package struct EntryNotes: Sendable {
         return files.note(forKey: computed, forcedExtension: forcedExtension)
     }
 
-    /// Returns the note of a computed key's entry as it is now, without waiting; `nil` if there is none, also while a
-    /// store is pending or the folder is being listed.
+    /// Returns the note of a computed key's entry as it is now, without waiting. It returns `nil` if there is none,
+    /// and while a store is pending or the folder is being listed.
     package func note(of computed: String, forcedExtension: String? = nil) -> Data? {
         disk.openStorage?.files.note(forKey: computed, forcedExtension: forcedExtension)
     }

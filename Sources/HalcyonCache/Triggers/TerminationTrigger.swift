@@ -6,7 +6,7 @@ import Synchronization
 /// It is for servers and command-line programs without a signal handler. It is the process's handler while a cache
 /// subscribes. The process ends after ``limit`` in any case, also while a serializer or a disk hangs.
 ///
-/// See `CleaningTests.terminationCleansDiskFirst()`.
+/// See `CleaningTests.terminationCleansDiskFirst()` and `CleaningTests.terminationHasALimitOfTime()`.
 public final class TerminationTrigger: CacheTrigger {
     /// The maximum time from the signal to the end. The default is 5 seconds.
     public let limit: Duration
@@ -36,6 +36,9 @@ public final class TerminationTrigger: CacheTrigger {
         handlers.add(handler) { [weak self] in self?.update() }
     }
 
+    /// The number of triggers that handle the signal. The last one gives it back to the system.
+    private static let handlingCount = Mutex(0)
+
     /// Installs the signal handler while there are subscribers, and removes it otherwise.
     private func update() {
         source.withLock { source in
@@ -43,23 +46,32 @@ public final class TerminationTrigger: CacheTrigger {
                 guard let old = source else { return }
                 old.cancel()
                 source = nil
-                signal(SIGTERM, SIG_DFL)
+                Self.handlingCount.withLock { count in
+                    count -= 1
+                    if count == 0 { signal(SIGTERM, SIG_DFL) }
+                }
                 return
             }
             if source != nil { return }
-            signal(SIGTERM, SIG_IGN)
-            let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: queue)
-            next.setEventHandler { [handlers, finish, queue, limit] in
-                let handlers = handlers.all
-                let ending = Ending(after: handlers.count) { queue.async(execute: finish) }
-                queue.asyncAfter(deadline: .now() + .microseconds(Int(clamping: limit.microseconds))) { ending.end() }
-                // Handlers may block, and the end must not wait for them.
-                for handler in handlers {
-                    DispatchQueue.global(qos: .userInitiated).async { handler(.enterBackground { ending.countDown() }) }
-                }
+            Self.handlingCount.withLock { count in
+                count += 1
+                if count == 1 { signal(SIGTERM, SIG_IGN) }
             }
+            let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: queue)
+            next.setEventHandler { [weak self] in self?.clean() }
             next.activate()
             source = next
+        }
+    }
+
+    /// Cleans the disks, then calls `finish`, or after the limit.
+    func clean() {
+        let handlers = handlers.all
+        let ending = Ending(after: handlers.count) { [queue, finish] in queue.async(execute: finish) }
+        queue.asyncAfter(deadline: .now() + .microseconds(Int(clamping: limit.microseconds))) { ending.end() }
+        // Handlers may block, and the end must not wait for them.
+        for handler in handlers {
+            DispatchQueue.global(qos: .userInitiated).async { handler(.enterBackground { ending.countDown() }) }
         }
     }
 }

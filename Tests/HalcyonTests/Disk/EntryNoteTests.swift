@@ -192,6 +192,21 @@ struct EntryNoteTests {
         #expect(notes.note(of: "a") == nil)
     }
 
+    @Test("An entry that has expired on disk and lives on in memory has its note until the disk is cleaned")
+    func expiredEntryHasNoteUntilCleaning() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        var options = CacheOptions()
+        options.diskCacheExpiration = .seconds(10)
+        await store(cache, "a", note: "of a", options: options)
+        fixture.clock.advance(by: 10)
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        #expect(await cache.tiers.notes.settled(of: "a") == Data("of a".utf8))
+        await cache.cleanExpiredDiskCache()
+        #expect(try await cache.image(forKey: "a").cacheType == .memory)
+        #expect(await cache.tiers.notes.settled(of: "a") == nil)
+    }
+
     @Test("A note of a file that was replaced since its row was written is dropped at the start")
     func noteOfReplacedFileIsDropped() {
         func row(_ name: String) -> IndexDatabase.Row {

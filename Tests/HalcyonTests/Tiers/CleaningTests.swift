@@ -242,29 +242,32 @@ struct CleaningTests {
         await trigger.enterBackground()
     }
 
-    // One test, because the signal is the whole process's.
-    @Test(
-        "SIGTERM cleans the disk and then calls the handler; a cache that does not end delays it for a limited time only"
-    )
+    @Test("SIGTERM cleans the disk and then calls the handler")
     func terminationCleansDiskFirst() async throws {
+        let ended = Mutex(false)
+        let trigger = TerminationTrigger { ended.withLock { $0 = true } }
+        let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
+        await fixture.cache.store(Blob(), forKey: "a")
+        fixture.clock.advance(by: 10)
+        // Another trigger that ends does not give the signal back to the system.
+        TerminationTrigger {}.subscribe { _ in }.cancel()
+        kill(getpid(), SIGTERM)
+        await waitUntil { ended.withLock { $0 } }
+        #expect(try fixture.files() == [])
+        withExtendedLifetime(fixture) {}
+    }
+
+    @Test("After a termination, a cache that does not end delays the end for a limited time only")
+    func terminationHasALimitOfTime() async throws {
         let ended = Mutex(0)
-        do {
-            let trigger = TerminationTrigger { ended.withLock { $0 += 1 } }
-            let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
-            await fixture.cache.store(Blob(), forKey: "a")
-            fixture.clock.advance(by: 10)
-            kill(getpid(), SIGTERM)
-            await waitUntil { ended.withLock { $0 } == 1 }
-            #expect(try fixture.files() == [] && trigger.limit == .seconds(5))
-            withExtendedLifetime(fixture) {}
-        }
         let calls = Mutex(0)
         let trigger = TerminationTrigger(limit: .zero) { ended.withLock { $0 += 1 } }
-        // It neither ends nor keeps what would say so.
+        // It neither ends nor keeps what would say so. The signal itself would reach the triggers of other tests.
         let subscription = trigger.subscribe { _ in calls.withLock { $0 += 1 } }
-        kill(getpid(), SIGTERM)
-        await waitUntil { ended.withLock { $0 } == 2 && calls.withLock { $0 } == 1 }
+        trigger.clean()
+        await waitUntil { ended.withLock { $0 } == 1 && calls.withLock { $0 } == 1 }
         subscription.cancel()
+        #expect(TerminationTrigger().limit == .seconds(5))
     }
 
     @Test("Memory pressure and the background reach other holders of memory until they leave")
