@@ -458,7 +458,10 @@ struct PrivateContentTests {
         _ = try await fixture.manager.image(for: url, options: options)
         // The original's bytes are replaced by those of another version; its record stays behind.
         let disk = try #require(fixture.cache.diskStorage)
+        let notes = fixture.cache.tiers.notes
+        let note = await notes.settled(of: url.absoluteString)
         try disk.store(value: new.file, forKey: url.absoluteString)
+        await notes.set(note, of: url.absoluteString)
         fixture.cache.clearMemoryCache()
         var variant = options
         variant.processor = half

@@ -268,8 +268,11 @@ struct VariantTests {
         var options = ImageOptions()
         (options.freshness, options.waitForCache) = (FreshnessPolicy(), true)
         _ = try await fixture.manager.image(for: url, options: options)
-        // Replace the file by another version.
+        // Replace the file by another version, beside which the record of the earlier one is left.
+        let notes = fixture.cache.tiers.notes
+        let note = await notes.settled(of: url.absoluteString)
         try fixture.cache.diskStorage?.store(value: new.file, forKey: url.absoluteString)
+        await notes.set(note, of: url.absoluteString)
         fixture.cache.clearMemoryCache()
         options.processor = BlackWhiteImageProcessor()
         let variant = try BlackWhiteImageProcessor().process(new.picture)
