@@ -13,7 +13,8 @@ import Synchronization
 ///
 /// It keeps no cookies, no credentials and no cache, and follows no redirects: those are the downloader's. A transfer is queued
 /// while as many run as are allowed. The highest priority starts first, and among equals the first that was started. Transfers of the
-/// priorities `.low` and `.veryLow` leave one place of each limit free, as those of `CurlTransport` do. The limits of idle and whole time and of the body's bytes are its own.
+/// priorities `.low` and `.veryLow` leave one place of each limit free, as those of `CurlTransport` do. The limits of idle and whole
+/// time and of the body's bytes are its own.
 ///
 /// It lacks some capabilities: see ``capabilities``. The memory for header lines is not limited. On Linux, Foundation itself uses
 /// libcurl, connects to proxies of the environment, and adds the field `Accept-Language`. It also reads as fast as the server

@@ -39,7 +39,7 @@ public enum RetryDecision: Sendable {
 }
 
 /// Decides whether a load that failed is retried. It is not called for a load that was cancelled. The strategies of this module answer
-/// ``RetryDecision/stop`` to an error that is a cancellation (`Error.isCancellation`), whoever asks them.
+/// ``RetryDecision/stop`` to an error that is a cancellation (`Error.isCancellation`), in managers, downloaders and by themselves.
 ///
 /// See `RetryTests.noStrategyRetriesCancellation()`.
 public protocol RetryStrategy: Sendable {

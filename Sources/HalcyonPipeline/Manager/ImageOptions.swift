@@ -112,7 +112,7 @@ public struct ImageOptions: Sendable {
     // MARK: How it is loaded
 
     /// The priority of the load: of its transfer, and of its place among those that wait to be decoded and processed. Loads that share
-    /// either have the highest of their priorities, until the most urgent one ends; the bytes are decoded on the queue of the load whose
+    /// either have the highest of their priorities until the most urgent one ends. The bytes are decoded on the queue of the load whose
     /// priority was the highest when it joined. Default: `.normal`, of an ``ImagePrefetcher`` `.low`.
     ///
     /// See `CancelledLoadTests.priorityMovesWorkThatWaits()` and `PriorityTests.prioritiesMoveQueuedProcessing()`.

@@ -217,7 +217,7 @@ struct SourcePolicyTests {
         #expect(error as? NetworkError == .invalidRedirect("file://\(file)"))
     }
 
-    @Test("Two filters accept what both accept, and are told apart from other pairs")
+    @Test("Two filters accept what both accept, and differ from other pairs")
     func narrowedFilterAcceptsWhatBothAccept() throws {
         let even = PeerFilter.custom("a") { $0.port % 2 == 0 }
         let large = PeerFilter.custom("b") { $0.port > 2 }
