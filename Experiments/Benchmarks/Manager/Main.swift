@@ -27,7 +27,7 @@ enum ManagerBenchmark {
         var round = 0
         try await report("a load, answered at once, nothing kept", "µs") {
             round += 1
-            try await together { number in
+            try await together { [round] number in
                 _ = try await manager.image(for: url("load\(round)/\(number)"), options: nothingKept)
             }
         }
