@@ -4,18 +4,26 @@ import Foundation
 ///
 ///     HalcyonTestProcess kill DIRECTORY SEED LIFE STEPS
 ///     HalcyonTestProcess load DIRECTORY SEED SECONDS
+///     HalcyonTestProcess terminate DIRECTORY
 ///     HalcyonTestProcess race
 ///     HalcyonTestProcess overrun
 ///
-/// `kill` ends itself, as a power switch would, at a step on the disk: the one after so many (LIFE) that count (STEPS: `any`
-/// or the name of a step). `load` has eight threads do everything for so long, and then holds all counts against what is
-/// there; with a line `ready` it says that it has begun, and with a last line what it did. `race` and
-/// `overrun` commit a ``Fault``, to see whether a sanitizer notices. Exit code 1: something is wrong, and a line says what; 64: usage.
+/// - `kill` ends itself, as a power switch would, at a step on the disk: the one after so many (LIFE) that count (STEPS: `any` or the
+///   name of a step).
+/// - `load` has eight threads do everything for so long, and then compares all counts with what is there. It prints `ready` when it
+///   has begun, and what it did at the end.
+/// - `terminate` has a cache with two values, one of which has expired, prints `ready` and waits for SIGTERM.
+/// - `race` and `overrun` commit a ``Fault``, to see whether a sanitizer notices.
+///
+/// Exit code 1: something is wrong, and a line says what; 64: usage.
 @main
 enum Main {
     static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.count == 1, let fault = Fault(rawValue: arguments[1]) { return fault.commit() }
+        if arguments.count == 2, arguments.first == "terminate" {
+            return try TerminatedCache(directory: URL(fileURLWithPath: arguments[2])).run()
+        }
         let rest = Array(arguments.dropFirst(2))
         guard let mode = arguments.first, let directory = arguments.dropFirst().first.map({ URL(fileURLWithPath: $0) }),
             let seed = rest.first.flatMap({ UInt64($0) })

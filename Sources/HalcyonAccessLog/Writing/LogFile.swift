@@ -13,8 +13,8 @@ struct LogFile {
     private var dataVersion: Int?
     /// The rows of `access`; `nil` until counted.
     private(set) var rows: Int?
-    /// Whether what was deleted may still be in the file or its write-ahead log, because a reader needed it, or because a process
-    /// was killed before it had emptied the write-ahead log.
+    /// Whether what was deleted may still be in the file or its write-ahead log. A reader may have needed it, or a process was killed
+    /// before it had emptied the write-ahead log.
     private(set) var owesCheckpoint: Bool
     private let patience: Duration
 

@@ -32,8 +32,8 @@ public struct AccessContext: Sendable, Equatable {
 
 /// The source and the owner of an entry, as fingerprints: a source's variants and a user's private entries are removed by them.
 ///
-/// The key of a private entry is the source's key, U+001F, and the owner's name, behind which `%V` and 16 hexadecimal digits stand for
-/// the request fields that have selected it. Neither the source's key (``sourceKey(_:)``) nor the name can contain a separator, so that
+/// The key of a private entry is the source's key, U+001F, and the owner's name. If request fields have selected it, `%V` and 16
+/// hexadecimal digits follow. Neither the source's key (``sourceKey(_:)``) nor the name can contain a separator, so that
 /// no two of them give the same key. See `EntryOriginTests.differentOwnersAndKeysShareNoEntry()`.
 package struct EntryOrigin: Sendable, Equatable {
     /// Stands between a key and the user who owns the entry. No URL contains it.
@@ -67,7 +67,7 @@ package struct EntryOrigin: Sendable, Equatable {
     /// Returns the fingerprint of the owner of a user's private entries. O(length).
     static func owner(of user: String) -> UInt64 { Fingerprints.fingerprint(escaped(user)) }
 
-    /// Returns the key of a source for the key that an app has given it: U+001F and U+001E are escaped, so that it cannot be the key of a
+    /// Returns the key of a source for the key that an app has given it. U+001F and U+001E are escaped, so that it cannot be the key of a
     /// private entry. Different keys stay different. O(length).
     package static func sourceKey(_ key: String) -> String {
         guard key.utf8.contains(where: { $0 == 0x1F || $0 == 0x1E }) else { return key }

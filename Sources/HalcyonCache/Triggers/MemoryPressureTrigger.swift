@@ -108,7 +108,8 @@ import HalcyonSupport
         }
 
         public func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
-            handlers.add(handler) { [weak self] in self?.update() }
+            // The subscription keeps the trigger: a cache keeps subscriptions only.
+            handlers.add(handler) { [self] in update() }
         }
 
         /// Starts or stops watching: it watches while there is a handler.

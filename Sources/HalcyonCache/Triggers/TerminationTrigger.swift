@@ -3,15 +3,18 @@ import Synchronization
 
 /// Cleans and flushes the disks when the process receives SIGTERM, then ends the process by that signal.
 ///
-/// It is for servers and command-line programs without a signal handler. It is the process's handler while a cache
-/// subscribes. The process ends after ``limit`` in any case, also while a serializer or a disk hangs.
+/// It is for servers and command-line programs without a signal handler. From the first subscription on, the process
+/// handles the signal itself; while no cache subscribes, the signal ends the process at once. The process ends after
+/// ``limit`` in any case, also while a serializer or a disk hangs.
 ///
-/// See `CleaningTests.terminationCleansDiskFirst()` and `CleaningTests.terminationHasALimitOfTime()`.
+/// See `CleaningTests.terminationCleansDiskFirst()`, `CleaningTests.terminationHasALimitOfTime()` and
+/// `KillTests.terminatedProcessCleansItsDisk()`.
 public final class TerminationTrigger: CacheTrigger {
     /// The maximum time from the signal to the end. The default is 5 seconds.
     public let limit: Duration
     private let handlers = TriggerHandlers()
-    private let source = Mutex<(any DispatchSourceSignal)?>(nil)
+    /// The subscription to the signal, while there are handlers.
+    private let signal = Mutex<TriggerSubscription?>(nil)
     private let finish: @Sendable () -> Void
     /// Has a thread of its own, so that work that blocks the global queues does not block the end.
     private let queue = DispatchQueue(label: "halcyon.termination")
@@ -21,10 +24,7 @@ public final class TerminationTrigger: CacheTrigger {
     /// - Parameter limit: the maximum time that cleaning may take. The default is 5 seconds; service managers usually
     ///   kill a process 10 to 90 seconds after the signal.
     public convenience init(limit: Duration = .seconds(5)) {
-        self.init(limit: limit) {
-            signal(SIGTERM, SIG_DFL)
-            raise(SIGTERM)
-        }
+        self.init(limit: limit, finish: TerminationSignal.endProcess)
     }
 
     /// Creates a trigger that calls `finish` once for each signal: when the disks are clean, or after `limit`.
@@ -33,34 +33,18 @@ public final class TerminationTrigger: CacheTrigger {
     }
 
     public func subscribe(_ handler: @escaping @Sendable (CacheTriggerEvent) -> Void) -> TriggerSubscription {
-        handlers.add(handler) { [weak self] in self?.update() }
+        // The subscription keeps the trigger: a cache keeps subscriptions only.
+        handlers.add(handler) { [self] in update() }
     }
 
-    /// The number of triggers that handle the signal. The last one gives it back to the system.
-    private static let handlingCount = Mutex(0)
-
-    /// Installs the signal handler while there are subscribers, and removes it otherwise.
+    /// Subscribes to the signal while there are handlers.
     private func update() {
-        source.withLock { source in
+        signal.withLock { signal in
             if handlers.isEmpty {
-                guard let old = source else { return }
-                old.cancel()
-                source = nil
-                Self.handlingCount.withLock { count in
-                    count -= 1
-                    if count == 0 { signal(SIGTERM, SIG_DFL) }
-                }
-                return
+                signal = nil
+            } else if signal == nil {
+                signal = TerminationSignal.shared.subscribe { [weak self] in self?.clean() }
             }
-            if source != nil { return }
-            Self.handlingCount.withLock { count in
-                count += 1
-                if count == 1 { signal(SIGTERM, SIG_IGN) }
-            }
-            let next = DispatchSource.makeSignalSource(signal: SIGTERM, queue: queue)
-            next.setEventHandler { [weak self] in self?.clean() }
-            next.activate()
-            source = next
         }
     }
 
@@ -98,5 +82,58 @@ private final class Ending: Sendable {
 
     func end() {
         if remaining.withLock({ $0.take() }) != nil { finish() }
+    }
+}
+
+/// SIGTERM, for all triggers of the process.
+///
+/// Its source of events is created once and never cancelled. All sources of a signal share one handler, which the
+/// system installs and removes later than they are created and cancelled. With a source for each trigger, a signal
+/// could be lost while one trigger came and another went.
+package final class TerminationSignal: Sendable {
+    package static let shared = TerminationSignal()
+    private let triggers = TriggerHandlers()
+    /// Keeps the source.
+    private let source = Mutex<(any DispatchSourceSignal)?>(nil)
+    private let registered = Atomic<Bool>(false)
+
+    private init() {
+        #if canImport(Darwin)
+            // Otherwise the signal ends the process beside the source's event.
+            signal(SIGTERM, SIG_IGN)
+        #endif
+        source.withLock { kept in
+            let source = DispatchSource.makeSignalSource(
+                signal: SIGTERM, queue: DispatchQueue(label: "halcyon.termination.signal"))
+            source.setRegistrationHandler { [weak self] in self?.registered.store(true, ordering: .releasing) }
+            source.setEventHandler { [weak self] in self?.receive() }
+            source.activate()
+            kept = source
+        }
+    }
+
+    /// Whether the system delivers the signal here. Before, it ends the process.
+    package var isHandled: Bool { registered.load(ordering: .acquiring) }
+
+    /// Calls `handler` at each signal until the subscription ends.
+    func subscribe(_ handler: @escaping @Sendable () -> Void) -> TriggerSubscription {
+        triggers.add { _ in handler() }
+    }
+
+    private func receive() {
+        let handlers = triggers.all
+        if handlers.isEmpty { return Self.endProcess() }
+        for handler in handlers { handler(.enterBackground {}) }
+    }
+
+    /// Ends the process by the signal.
+    @Sendable static func endProcess() {
+        signal(SIGTERM, SIG_DFL)
+        // Threads of queues block signals.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(SIGTERM)
     }
 }

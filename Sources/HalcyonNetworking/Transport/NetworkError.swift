@@ -146,9 +146,10 @@ extension Error {
         }
     }
 
-    /// Whether the error says that a load was cancelled: `CancellationError`, `URLError.cancelled`, ``NetworkError/cancelled``, the
-    /// cases `cancelled`, `superseded` and `viewGone` of a view's `DisplayError`, and what an error of your own says by
-    /// ``CancellationRepresenting``.
+    /// Whether the error says that a load was cancelled.
+    ///
+    /// `CancellationError`, `URLError.cancelled` and ``NetworkError/cancelled`` do, and so do the cases `cancelled`, `superseded` and
+    /// `viewGone` of a view's `DisplayError`. An error of your own says it by ``CancellationRepresenting``.
     ///
     /// See `CancellationTests.cancellationsOfAllModulesAreRecognised()`.
     public var isCancellation: Bool {

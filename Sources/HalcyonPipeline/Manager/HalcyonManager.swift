@@ -60,8 +60,10 @@ public final class HalcyonManager: Sendable {
     /// Releases decoded frames and the beginnings of interrupted bodies on memory pressure and in the background.
     private let memoryHolder: TriggerSubscription
 
-    /// Creates a manager. When memory is short, or the app enters the background, the cache's triggers release more than its memory:
-    /// the frames in `AnimationFramePool.shared`, and the bytes that the downloader keeps of interrupted bodies.
+    /// Creates a manager.
+    ///
+    /// When memory is short, or the app enters the background, more than the cache's memory is released: the frames in
+    /// `AnimationFramePool.shared`, and the bytes that the downloader keeps of interrupted bodies.
     ///
     /// See `ManagerMemoryTests.backgroundReleasesFramesAndPartialBodies()`.
     ///

@@ -71,8 +71,8 @@ package struct ImageLoad: Sendable {
         return mine
     }
 
-    /// Returns the load of the private entry for the fields that this load's request sets, as its modifier changes it; `nil` if the
-    /// request sets none, or no entry is private. The modifier is asked once more if the load goes to the network then.
+    /// Returns the load of the private entry for the fields of this load's request, as its modifier changes it; `nil` if the request
+    /// sets none, or no entry is private. The modifier is asked once more if the load goes to the network then.
     func ofSelectedEntry() async -> ImageLoad? {
         guard var mine = ofPrivateEntry, let digest = await request()?.fieldDigest?.name(ofUser: context.user) else {
             return nil
@@ -104,7 +104,7 @@ package struct ImageLoad: Sendable {
         var options = options
         (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
         var low = ImageLoad(other, of: resource, options)
-        (low.isPrefetch, low.keepsInMemory) = (isPrefetch, keepsInMemory)
+        (low.isPrefetch, low.keepsInMemory, low.task) = (isPrefetch, keepsInMemory, task)
         return low
     }
 

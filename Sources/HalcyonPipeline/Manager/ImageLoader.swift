@@ -63,7 +63,9 @@ final class ImageLoader: Sendable {
     func image(for resource: Resource, _ options: ImageLoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
         var result = try await inTurn(resource, options) { [self] load in
             do {
-                return try await image(load, task)
+                var load = load
+                load.task = task
+                return try await image(load)
             } catch  where !error.isCancellation {
                 load.options.cache.recordMiss(forKey: load.key, options: load.cacheOptions)
                 throw error
@@ -97,17 +99,15 @@ final class ImageLoader: Sendable {
     // MARK: - One source: cache, original, then what has to be loaded
 
     /// Returns the image of one source.
-    func image(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
-        var load = load
-        load.task = task
-        if load.options.forceRefresh { return try await loaded(load, task) }
+    func image(_ load: ImageLoad) async throws -> ImageResult {
+        if load.options.forceRefresh { return try await loaded(load) }
         let view = try await view(of: load)
-        if let found = try await fromCache(view, task) { return found }
+        if let found = try await fromCache(view) { return found }
         // The private entry cannot be read.
-        if view.owner != nil, let found = try await fromCache(load, task) { return found }
+        if view.owner != nil, let found = try await fromCache(load) { return found }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
         do {
-            return try await loaded(load, task)
+            return try await loaded(load)
         } catch  where error.allowsStale && view.isVariant && load.options.freshness?.honoursServer == true {
             // A stale original may be used now, as far as that is allowed.
             revalidation.noteFailure(load, error)
@@ -117,10 +117,10 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
-    private func fromCache(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult? {
+    private func fromCache(_ load: ImageLoad) async throws -> ImageResult? {
         switch try await revalidation.lookUpFresh(load) {
         case .found(let result): result
-        case .stale(let record, let policy): try await revalidation.renewed(load, record, policy, task)
+        case .stale(let record, let policy): try await revalidation.renewed(load, record, policy)
         case .missing: try await madeOfOriginal(load)
         case .other: nil
         }
@@ -297,40 +297,40 @@ final class ImageLoader: Sendable {
     // MARK: - Loading
 
     /// Loads, processes and keeps.
-    func loaded(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
+    func loaded(_ load: ImageLoad) async throws -> ImageResult {
         try Task.checkCancellation()
         var load = load
         load.begun = load.begun ?? load.options.cache.tiers.clock.now
-        guard load.isPrefetch else { return try await fetched(load, task) }
+        guard load.isPrefetch else { return try await fetched(load) }
         load.record(.prefetchStart)
-        do { return try await fetched(load, task) } catch {
+        do { return try await fetched(load) } catch {
             load.record(.prefetchEnd)
             throw error
         }
     }
 
-    private func fetched(_ load: ImageLoad, _ task: DownloadTask?) async throws -> ImageResult {
+    private func fetched(_ load: ImageLoad) async throws -> ImageResult {
         let downloader = load.options.downloader
         switch load.source {
         case .provider(let given):
             let provider = try load.permitted(given)
             let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
             let provided = try await load.options.observed.transferring {
-                try await providers.load(provider, maker(load), limited(load.options), attempts, task)
+                try await providers.load(provider, maker(load), limited(load.options), attempts, load.task)
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
-            if let low = load.ofLowDataSource { return try await image(low, task) }
+            if let low = load.ofLowDataSource { return try await image(low) }
             try load.check(url)
             do {
                 let result = try await load.options.observed.transferring {
-                    try await downloader.download(url, processor(load), limited(load.options), task)
+                    try await downloader.download(url, processor(load), limited(load.options), load.task)
                 }
-                return try await self.result(load, own(result, url, load, task))
+                return try await self.result(load, own(result, url, load))
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.
                 guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
-                return try await low.isPrefetch ? loaded(low, task) : image(low, task)
+                return try await low.isPrefetch ? loaded(low) : image(low)
             }
         }
     }
@@ -338,13 +338,13 @@ final class ImageLoader: Sendable {
     /// Returns a response that the load's user may see: this one, unless it is private and that of another user's load, which has
     /// shared the transfer.
     func own(
-        _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad, _ task: DownloadTask?
+        _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad
     ) async throws -> DownloadResult<MadeImage> {
         guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
         var options = limited(load.options)
         options.mergePartition = load.context.user ?? ""
         return try await load.options.observed.transferring {
-            try await load.options.downloader.download(url, processor(load), options, task)
+            try await load.options.downloader.download(url, processor(load), options, load.task)
         }
     }
 
@@ -414,7 +414,7 @@ final class ImageLoader: Sendable {
     /// - Returns: what was loaded; `nil` if the image of the other source is cached.
     func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
         if let low = load.ofLowDataSource { return try await prefetch(low) }
-        return Prefetched(try await loaded(load, nil))
+        return Prefetched(try await loaded(load))
     }
     // MARK: - Keeping, once for all loads that share an image
 

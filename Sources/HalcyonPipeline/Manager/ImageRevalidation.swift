@@ -96,25 +96,25 @@ struct ImageRevalidation: Sendable {
     /// Revalidates a stale image: an unchanged one is used and expires later, a changed one is loaded. Where the server fails, the
     /// cached image is used as far as that is allowed.
     func renewed(
-        _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy, _ task: DownloadTask?
+        _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy
     ) async throws -> ImageResult {
         do {
             let result = try await asked(load, record) { url, record in
                 let answer = try await load.options.observed.transferring {
                     try await load.options.downloader.revalidate(
                         url, record.freshness, processor: loader.processor(load),
-                        options: loader.limited(load.options), task)
+                        options: loader.limited(load.options), load.task)
                 }
                 try Task.checkCancellation()
                 switch answer {
-                case .modified(let new): return try await loader.result(load, loader.own(new, url, load, task))
+                case .modified(let new): return try await loader.result(load, loader.own(new, url, load))
                 case .notModified(let freshness):
                     if await removeShared(load, if: freshness) { return nil }
                     // It may have been removed meanwhile.
                     return try await confirmed(load, record, freshness)
                 }
             } else: {
-                try await loader.loaded(load, task)
+                try await loader.loaded(load)
             }
             if let url = load.source.url { loader.pauses.succeeded(url) }
             return result
@@ -240,7 +240,7 @@ struct ImageRevalidation: Sendable {
         var later = load
         // No request waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
-        later.options.observed = nil
+        (later.options.observed, later.task) = (nil, nil)
         Task.detached { [loader, later] in
             defer { loader.revalidating.withLock { _ = $0.remove(entry) } }
             _ = try? await ImageRevalidation(loader: loader).renewedUnseen(later, record)
@@ -261,7 +261,7 @@ struct ImageRevalidation: Sendable {
                 try Task.checkCancellation()
                 switch answer {
                 case .modified(let new):
-                    _ = try await loader.result(load, loader.own(new, url, load, nil))
+                    _ = try await loader.result(load, loader.own(new, url, load))
                     return true
                 case .notModified(let freshness):
                     if await removeShared(load, if: freshness) { return nil }

@@ -24,12 +24,12 @@ public struct SourcePolicy: Sendable {
     /// The addresses that a load may connect to, in addition to what its request's own filter decides. A redirect handler or a request
     /// modifier cannot take it off. Default: any.
     public var addresses: PeerFilter
-    /// The folders in which files may be read, with all that is below them. Links and `..` are resolved first, in a file's URL and in a
-    /// folder's, so that none leads out of a folder; a folder that others can write is no protection. An empty list refuses every file.
+    /// The folders in which files may be read, with all that is below them. Links and `..` in a file's URL and in a folder's are resolved
+    /// first, so that none leads out of a folder. A folder that others can write is no protection. An empty list refuses every file.
     ///
-    /// Default: `nil`, every file that the app can read, as long as nothing restricts the loads. If ``addresses`` does, or the downloader's
-    /// request for the file's URL has a `peerFilter`, or allows other schemes than http and https without `file`, no file is read
-    /// unless its folder is named. What a request modifier would set does not count.
+    /// Default: `nil`, every file that the app can read, as long as nothing restricts the loads. Where something does, no file is read unless
+    /// its folder is named: ``addresses``, a `peerFilter` of the downloader's request for the file's URL, or other schemes in it than
+    /// http and https, without `file`. What a request modifier would set does not count.
     public var folders: [URL]?
 
     /// Creates a policy.

@@ -249,13 +249,34 @@ struct CleaningTests {
         let fixture = try CacheFixture(triggers: [trigger]) { $0.expiration = .seconds(10) }
         await fixture.cache.store(Blob(), forKey: "a")
         fixture.clock.advance(by: 10)
-        // Another trigger that ends does not give the signal back to the system.
+        // Another trigger that comes and goes does not give the signal back to the system.
         TerminationTrigger {}.subscribe { _ in }.cancel()
+        await waitUntil { TerminationSignal.shared.isHandled }
         kill(getpid(), SIGTERM)
         await waitUntil { ended.withLock { $0 } }
         #expect(try fixture.files() == [])
         withExtendedLifetime(fixture) {}
     }
+
+    #if os(Linux)
+        @Test("A trigger lasts as long as a cache subscribes to it")
+        func subscriptionKeepsItsTrigger() throws {
+            let folder = try TemporaryFolder()
+            weak var kept: (any CacheTrigger & AnyObject)?
+            for make in [{ TerminationTrigger {} }, { MemoryPressureTrigger(root: folder.path) }]
+                as [() -> any CacheTrigger & AnyObject]
+            {
+                let subscription = { () -> TriggerSubscription in
+                    let trigger = make()
+                    kept = trigger
+                    return trigger.subscribe { _ in }
+                }()
+                #expect(kept != nil)
+                subscription.cancel()
+                #expect(kept == nil)
+            }
+        }
+    #endif
 
     @Test("After a termination, a cache that does not end delays the end for a limited time only")
     func terminationHasALimitOfTime() async throws {

@@ -38,6 +38,28 @@ struct KillTests {
         #expect(values > 0 && accesses > 0)
     }
 
+    @Test("After SIGTERM a process has removed expired values and written its index, and ends by the signal")
+    func terminatedProcessCleansItsDisk() async throws {
+        let executable = try #require(TestProcess.executable)
+        let folder = try TemporaryFolder()
+        let process = try ChildProcess(executable.path, ["terminate", folder.path], output: .pipe)
+        #expect(await process.firstOutput() == Data("ready\n".utf8))
+        let disk = folder.path + "/halcyon.cache.terminated"
+        #expect(try values(in: disk) == 2)
+        process.signal(SIGTERM)
+        #expect(await process.ended() == .killed(by: SIGTERM))
+        #expect(try values(in: disk) == 1)
+        let rows = try await DatabaseQueue(path: disk + "/.halcyon/index.sqlite").read { database in
+            try String.fetchAll(database, sql: "SELECT categories FROM entry")
+        }
+        #expect(rows == [#"["lasting"]"#])
+    }
+
+    /// The number of values in the folder of a disk storage.
+    private func values(in folder: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder).count(where: { !$0.hasPrefix(".") })
+    }
+
     /// Whether there are values in the disk storage and accesses in the log of a running process.
     private func hasContent(_ folder: String) -> Bool {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/halcyon.cache.disk")) ?? []
