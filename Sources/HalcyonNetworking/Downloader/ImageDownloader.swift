@@ -141,7 +141,8 @@ public final class ImageDownloader: Sendable {
     /// The number of loads that wait for transfers.
     public var waiterCount: Int { merger.waiterCount }
 
-    /// The counts of the transfers that have ended. Each attempt of a load that is retried is a transfer.
+    /// The counts of the transfers that have ended. Each attempt of a load that is retried is a transfer. A load that is
+    /// cancelled before its first attempt begins has none.
     public var transferCounts: TransferCounts { loader.counter.counts }
 
     /// The bytes of interrupted transfers that are kept in memory.

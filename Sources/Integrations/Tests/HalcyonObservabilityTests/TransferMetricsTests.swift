@@ -57,8 +57,12 @@ struct TransferMetricsTests {
     @Test("Transfers are counted by outcome, with their bytes, those in flight and their waiters")
     func transfersAreCountedByOutcome() async throws {
         let gate = DispatchSemaphore(value: 0)
+        let slowVisits = Mutex(0)
         let server = try HostileServer { [picture] visit in
-            if visit.path.hasPrefix("/slow") { gate.wait() }
+            if visit.path.hasPrefix("/slow") {
+                slowVisits.withLock { $0 += 1 }
+                gate.wait()
+            }
             let isThere = visit.path != "/absent"
             visit.answer(isThere ? Array(picture) : [], status: isThere ? "200 OK" : "404 Not Found")
         }
@@ -69,7 +73,8 @@ struct TransferMetricsTests {
 
         let joined = (0..<2).map { _ in Task { try await manager.image(for: server.url("/slow/a")) } }
         let cancelled = Task { try await manager.image(for: server.url("/slow/b")) }
-        await waitUntil { downloader.waiterCount == 3 }
+        // A load that is cancelled before its transfer has begun counts for nothing.
+        await waitUntil { downloader.waiterCount == 3 && slowVisits.withLock { $0 } == 2 }
         #expect(values("halcyon_transfers_in_flight") == ["": 2])
         #expect(values("halcyon_transfer_waiters") == ["": 3])
         #expect(values("halcyon_loads_in_progress") == ["": 3])
