@@ -201,6 +201,8 @@ package final class DiskOwner: Sendable {
 
     /// Runs an operation on the storage when the schedule allows it.
     ///
+    /// A read of a key that certainly has no file needs no disk, and runs on the caller's thread.
+    ///
     /// - Parameter done: called once, on any thread; on the caller's thread if the disk is closed.
     /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
@@ -209,7 +211,11 @@ package final class DiskOwner: Sendable {
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Schedule.Ticket? {
         if case .read(let key) = operation, beginFreeRead(key.text) {
-            queue.async { [self] in freeRead(work, done) }
+            if openStorage?.files.mayContain(key.text) == false {
+                freeRead(work, done)
+            } else {
+                queue.async { [self] in freeRead(work, done) }
+            }
             return nil
         }
         var job = job(work, isRead: operation.isRead, done)

@@ -399,6 +399,11 @@ package final class CacheTiers<Value: CacheCostCalculable & Sendable>: Sendable 
         }
     }
 
+    /// Whether a computed key certainly has no file, and no change of it is pending. Does not read the disk.
+    package func isAbsentOnDisk(_ computed: String) -> Bool {
+        disk.isFree(computed) && disk.storage?.files.mayContain(computed) == false
+    }
+
     /// Returns whether a computed key is in memory or on disk. This is not an access, and the caller's thread does
     /// not wait for the disk.
     package func isThere(_ computed: String, forcedExtension: String? = nil) async -> CacheType {

@@ -261,18 +261,18 @@ package final class LoadMerger<Key: Hashable & Sendable, Body: Sendable>: Sendab
     }
 
     private func start(_ id: State.TransferID) {
-        guard let (load, control) = core.withLock({ core in core.runs[id].map { ($0.load, $0.control) } }) else {
-            return
-        }
-        let task = Task.detached { [self] in
-            guard !control.isCancelled else { return }
-            do {
-                finished(id, .success(try await load(control) { self.progressed(id, $0) }))
-            } catch {
-                finished(id, .failure(error))
+        core.withLock { core in
+            guard let run = core.runs[id] else { return }
+            let (load, control) = (run.load, run.control)
+            core.runs[id]?.task = Task.detached { [self] in
+                guard !control.isCancelled else { return }
+                do {
+                    finished(id, .success(try await load(control) { self.progressed(id, $0) }))
+                } catch {
+                    finished(id, .failure(error))
+                }
             }
         }
-        core.withLock { $0.runs[id]?.task = task }
     }
 
     private func cancel(_ id: State.TransferID) {

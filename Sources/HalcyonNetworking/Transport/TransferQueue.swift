@@ -1,3 +1,5 @@
+import HalcyonSupport
+
 /// The queue of a transport: the highest priority first, among equals the first that was inserted, with a limit of running transfers
 /// for each host and for all together.
 ///
@@ -132,55 +134,5 @@ package struct TransferQueue<Element> {
             startable.remove(host)
             if state.queued.first == nil, state.running == 0 { hosts[host] = nil }
         }
-    }
-}
-
-/// A binary heap with the least order first, whose elements are found by their ids.
-private struct KeyedHeap<ID: Hashable, Order: Comparable> {
-    private var items: [(id: ID, order: Order)] = []
-    private var places: [ID: Int] = [:]
-
-    /// The element with the least order.
-    var first: (id: ID, order: Order)? { items.first }
-
-    /// Inserts an element, or changes its order.
-    mutating func set(_ id: ID, _ order: Order) {
-        let place = places[id] ?? items.count
-        if place == items.count { items.append((id, order)) }
-        put((id, order), at: place)
-    }
-
-    /// Removes an element. Returns its order; `nil` if it is not there.
-    @discardableResult
-    mutating func remove(_ id: ID) -> Order? {
-        guard let place = places.removeValue(forKey: id) else { return nil }
-        let order = items[place].order
-        let last = items.removeLast()
-        if place < items.count { put(last, at: place) }
-        return order
-    }
-
-    /// Puts an element into a place whose own is gone, and moves it where it belongs.
-    private mutating func put(_ item: (id: ID, order: Order), at place: Int) {
-        var place = place
-        while place > 0, item.order < items[(place - 1) / 2].order {
-            move(from: (place - 1) / 2, to: place)
-            place = (place - 1) / 2
-        }
-        while true {
-            var child = 2 * place + 1
-            guard child < items.count else { break }
-            if child + 1 < items.count, items[child + 1].order < items[child].order { child += 1 }
-            guard items[child].order < item.order else { break }
-            move(from: child, to: place)
-            place = child
-        }
-        items[place] = item
-        places[item.id] = place
-    }
-
-    private mutating func move(from: Int, to place: Int) {
-        items[place] = items[from]
-        places[items[place].id] = place
     }
 }

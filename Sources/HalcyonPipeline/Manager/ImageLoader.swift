@@ -179,6 +179,9 @@ final class ImageLoader: Sendable {
         if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.priority)
+        if cache.tiers.isAbsentOnDisk(computed) {
+            return try await cache.image(forKey: load.key, serializer: serializer, decoding: nil, options: options)
+        }
         let look = { @Sendable (work: LimitedWork) in
             try await cache.image(forKey: load.key, serializer: serializer, decoding: work.queue, options: options)
         }

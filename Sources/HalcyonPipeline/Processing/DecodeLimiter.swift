@@ -26,27 +26,52 @@ public final class DecodeLimiter: Sendable {
         let priority: WorkPriority
     }
 
+    /// The place in the order of turns.
+    private struct Turn: Comparable {
+        var priority: TransferPriority
+        let number: UInt64
+
+        static func < (one: Self, other: Self) -> Bool {
+            one.priority != other.priority ? one.priority > other.priority : one.number < other.number
+        }
+    }
+
     private struct State {
         var running = 0
         /// Those of the priority `.veryLow` among them.
         var predicted = 0
-        /// In the order of the calls.
-        var waiting: [Waiting] = []
+        var lastNumber: UInt64 = 0
+        /// The work that waits, by the number of its call.
+        var waiting: [UInt64: Waiting] = [:]
+        var order = KeyedHeap<UInt64, Turn>()
 
-        /// Gives a turn to work that waits: the first of the highest priority that may have one. O(waiting).
-        mutating func next(_ limit: Int) -> (item: Waiting, priority: TransferPriority)? {
-            guard running < limit else { return nil }
+        /// Gives a turn of this priority, if one is free.
+        mutating func begin(_ priority: TransferPriority, _ limit: Int) -> Bool {
             // Predicted loads, whose queue may be starved, leave a turn to all others.
-            let least: TransferPriority = predicted < max(1, limit - 1) ? .veryLow : .low
-            var best: (index: Int, priority: TransferPriority)?
-            for (index, item) in waiting.enumerated() {
-                let priority = item.priority.value
-                if priority >= least, best.map({ $0.priority < priority }) ?? true { best = (index, priority) }
-            }
-            guard let best else { return nil }
+            guard running < limit, priority != .veryLow || predicted < max(1, limit - 1) else { return false }
             running += 1
-            if best.priority == .veryLow { predicted += 1 }
-            return (waiting.remove(at: best.index), best.priority)
+            if priority == .veryLow { predicted += 1 }
+            return true
+        }
+
+        /// Gives a turn to work that waits: the first of the highest priority. O(log n).
+        mutating func next(_ limit: Int) -> (item: Waiting, priority: TransferPriority)? {
+            guard let (number, turn) = order.first, begin(turn.priority, limit) else { return nil }
+            order.remove(number)
+            return waiting.removeValue(forKey: number).map { ($0, turn.priority) }
+        }
+
+        mutating func wait(_ item: Waiting) {
+            lastNumber += 1
+            waiting[lastNumber] = item
+            order.set(lastNumber, Turn(priority: item.priority.value, number: lastNumber))
+        }
+
+        /// Moves the work that has this priority. O(waiting).
+        mutating func move(_ priority: ObjectIdentifier, to value: TransferPriority) {
+            for (number, item) in waiting where ObjectIdentifier(item.priority) == priority {
+                order.set(number, Turn(priority: value, number: number))
+            }
         }
 
         mutating func leave(_ priority: TransferPriority) {
@@ -68,7 +93,9 @@ public final class DecodeLimiter: Sendable {
     public var load: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
 
     /// The priorities of those that wait, in the order of their calls.
-    var waitingPriorities: [TransferPriority] { state.withLock { $0.waiting.map(\.priority.value) } }
+    var waitingPriorities: [TransferPriority] {
+        state.withLock { $0.waiting.sorted { $0.key < $1.key }.map(\.value.priority.value) }
+    }
 
     /// A queue that executes blocks on another one when they have a turn.
     func queue(over base: CallbackQueue, _ priority: TransferPriority) -> CallbackQueue {
@@ -76,21 +103,31 @@ public final class DecodeLimiter: Sendable {
     }
 
     /// Gives the turns that are free.
-    private func giveTurns(ended: TransferPriority? = nil) {
-        if let ended { state.withLock { $0.leave(ended) } }
-        while let (item, priority) = state.withLock({ $0.next(limit) }) {
-            item.lane.execute { [self] in
-                defer { giveTurns(ended: priority) }
-                item.work()
-            }
+    private func giveTurns() {
+        while let (item, priority) = state.withLock({ $0.next(limit) }) { run(item.work, on: item.lane, priority) }
+    }
+
+    /// Runs work that has a turn.
+    private func run(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: TransferPriority) {
+        lane.execute { [self] in
+            work()
+            state.withLock { $0.leave(priority) }
+            giveTurns()
         }
     }
 }
 
 extension DecodeLimiter: WorkTurns {
     package func enqueue(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: WorkPriority) {
-        state.withLock { $0.waiting.append(Waiting(work: work, lane: lane, priority: priority)) }
-        priority.observe { [self] _ in giveTurns() }
-        giveTurns()
+        let value = priority.value
+        if state.withLock({ $0.waiting.isEmpty && $0.begin(value, limit) }) { return run(work, on: lane, value) }
+        state.withLock { $0.wait(Waiting(work: work, lane: lane, priority: priority)) }
+        let identity = ObjectIdentifier(priority)
+        let move = { @Sendable [self] (value: TransferPriority) in
+            state.withLock { $0.move(identity, to: value) }
+            giveTurns()
+        }
+        // It may have changed since, or have a turn by now.
+        move(priority.observe(move))
     }
 }
