@@ -55,8 +55,6 @@ final class ImageLoader: Sendable {
         variants = SharedWork(decodeLimiter)
     }
 
-    private var revalidation: ImageRevalidation { ImageRevalidation(loader: self) }
-
     // MARK: - Sources in turn
 
     /// Returns the image of the first source that has it.
@@ -110,20 +108,37 @@ final class ImageLoader: Sendable {
             return try await loaded(load)
         } catch  where error.allowsStale && view.isVariant && load.options.freshness?.honoursServer == true {
             // A stale original may be used now, as far as that is allowed.
-            revalidation.noteFailure(load, error)
+            noteFailure(load, error)
             guard let made = try await madeOfOriginal(view) else { throw error }
             return made
         }
     }
 
-    /// Returns the image that the cache has, or that is made of an original that it has; revalidated where that is due.
+    /// Returns the image that the cache has, as far as it may be used; an image that is made of an original that the cache has; or the
+    /// revalidated image. One that may be used while it is revalidated is revalidated later.
     private func fromCache(_ load: ImageLoad) async throws -> ImageResult? {
-        switch try await revalidation.lookUpFresh(load) {
-        case .found(let result): result
-        case .stale(let record, let policy): try await revalidation.renewed(load, record, policy)
-        case .missing: try await madeOfOriginal(load)
-        case .other: nil
+        guard let policy = policy(load) else { return try await found(load) }
+        let record = await record(of: load)
+        switch try await situation(load, policy, record?.freshness).decision {
+        // What is cached was selected by other request fields.
+        case nil: return nil
+        case .use: return try await found(load)
+        case .useAndRevalidate:
+            guard let image = try await lookUp(load) else { return try await madeOfOriginal(load) }
+            if let record { renewLater(load, record) }
+            return image
+        case .revalidate:
+            let tier = try await tier(of: load.computedKey, load.options.forcedExtension, in: load.options.cache)
+            // Without a record, which may have been lost, it is loaded again.
+            if tier.cached { return try await renewed(load, record, policy) }
+            _ = load.options.cache.tiers.missed(load.computedKey, load.cacheOptions)
+            return try await madeOfOriginal(load)
         }
+    }
+
+    private func found(_ load: ImageLoad) async throws -> ImageResult? {
+        if let image = try await lookUp(load) { return image }
+        return try await madeOfOriginal(load)
     }
 
     /// Returns the load of the private entry if there is one, or its original, else of the shared entry. Of private entries the one that
@@ -146,7 +161,7 @@ final class ImageLoader: Sendable {
     }
 
     /// Returns the tier that has an entry. This is no access.
-    private func tier(
+    func tier(
         of computed: String, _ forcedExtension: String?, in cache: ImageCache<Bitmap>
     ) async throws -> CacheType {
         let found = await cache.tiers.isThere(computed, forcedExtension: forcedExtension)
@@ -179,11 +194,9 @@ final class ImageLoader: Sendable {
         if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.priority)
-        if cache.tiers.isAbsentOnDisk(computed) {
-            return try await cache.image(forKey: load.key, serializer: serializer, decoding: nil, options: options)
-        }
+        if cache.tiers.isAbsentOnDisk(computed) { return try await cache.tiers.fromDisk(computed, options) }
         let look = { @Sendable (work: LimitedWork) in
-            try await cache.image(forKey: load.key, serializer: serializer, decoding: work.queue, options: options)
+            try await cache.tiers.fromDisk(computed, options, serializer: serializer, decoding: work.queue)
         }
         // Bytes mean the same only to the same serializer.
         guard serializer == nil else { return try await alone(load, look) }
@@ -237,7 +250,7 @@ final class ImageLoader: Sendable {
     ///
     /// - Parameter work: processes it on the queue of the load that is most urgent.
     private func makeVariant(_ load: ImageLoad, _ work: LimitedWork) async throws -> Variant {
-        let (isUsable, record) = try await revalidation.freshnessOfOriginal(load)
+        let (isUsable, record) = try await freshnessOfOriginal(load)
         guard isUsable else { return .none }
         // It may have been made since this load looked it up.
         if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
@@ -381,172 +394,6 @@ final class ImageLoader: Sendable {
         return ImageResult(
             image: made.image, cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
-    }
-
-    // MARK: - Prefetching
-
-    /// Prefetches an image from one source.
-    ///
-    /// - Returns: what was loaded or made; `nil` if the image is cached already.
-    func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
-        if load.options.forceRefresh { return try await loadedUnseen(load) }
-        let cache = load.options.cache
-        let view = try await view(of: load)
-        let found = try await tier(of: view.computedKey, view.options.forcedExtension, in: cache)
-        if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
-            var renewed = view
-            // An image that is in memory already is replaced there, too.
-            renewed.keepsInMemory = load.keepsInMemory || found == .memory
-            if try await revalidation.prefetchedStale(renewed) { return .renewed }
-            if found == .disk, load.keepsInMemory {
-                await cache.tiers.promote(
-                    view.computedKey, serializer: view.serializer, options: view.cacheOptions,
-                    decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
-                try Task.checkCancellation()
-                view.record(.prefetchArrival)
-            }
-            return nil
-        }
-        if let made = try await madeOfOriginal(view) { return Prefetched(made) }
-        if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
-        return try await loadedUnseen(load)
-    }
-
-    /// Loads, processes and keeps an image that no request waits for. In Low Data Mode its other source is prefetched.
-    ///
-    /// - Returns: what was loaded; `nil` if the image of the other source is cached.
-    func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
-        if let low = load.ofLowDataSource { return try await prefetch(low) }
-        return Prefetched(try await loaded(load))
-    }
-    // MARK: - Keeping, once for all loads that share an image
-
-    /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
-    /// returns, the disk later unless the load waits for it.
-    ///
-    /// - Throws: `CancellationError`, and nothing is kept, if the task is cancelled before the image is stored.
-    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async throws {
-        try Task.checkCancellation()
-        // An image of a truncated file is shown once, and never kept.
-        if made.image.provenance?.isComplete == false { return }
-        let requested = load
-        var load = load
-        if let freshness, freshness.isPrivate {
-            load.owner = load.context.user ?? ""
-            load.variant = freshness.variant?.name(ofUser: load.context.user)
-            if load.variant != nil { hasSelected.store(true, ordering: .relaxed) }
-        }
-        let options = load.options
-        let heeds = options.freshness?.honoursServer == true
-        if heeds, freshness?.isStorable == false {
-            // A joined load that does not heed the server may have kept it.
-            await made.forbid()
-            // An earlier response is outdated by this one.
-            await removeEntry(requested)
-            if load.key != requested.key { await removeEntry(load) }
-            return
-        }
-        // The server has begun to tell requests apart that it did not.
-        if load.variant != nil, requested.variant == nil, await revalidation.isUnselected(requested) {
-            await removeEntry(requested)
-        }
-        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
-        if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
-            // What was private to the user is outdated by this response, which is not.
-            cache.removeImage(
-                forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
-            if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
-        }
-        try await keepOriginal(made, original, freshness, load)
-        let disk = load.diskPlace
-        let memory = MadeImage.Place(
-            cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
-        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
-        let computed = load.computedKey
-        let isOnDisk = try await made.inTurn {
-            let toDisk =
-                !options.cacheMemoryOnly
-                && made.claim(disk, now: cache.tiers.clock.now) {
-                    (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-                } remove: {
-                    await cache.remove(
-                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
-                        fromMemory: false)
-                }
-            let toMemory =
-                load.keepsInMemory
-                && made.claim(memory, now: cache.tiers.clock.now) {
-                    (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
-                } remove: {
-                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
-                }
-            // A prefetch leaves memory alone; what it has of the key is older.
-            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
-            cache.tiers.store(
-                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
-                // Another load may have kept this image on disk.
-                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                note: noting, kept: { made.stored($0, at: disk) },
-                done: { _ in
-                    if toMemory { made.written(memory) }
-                    if toDisk { made.written(disk) }
-                })
-            return toDisk
-        }
-        if options.waitForCache { await made.settle(disk) }
-        try Task.checkCancellation()
-        // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
-    }
-
-    private func keepOriginal(
-        _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
-    ) async throws {
-        let options = load.options
-        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
-            !options.cacheMemoryOnly, load.isVariant, !load.source.isDataURL
-        else { return }
-        let (originals, key) = (options.originalCache, load.key)
-        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
-        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
-        let (serializer, decoder) = (originals.serializer, decoder)
-        try await made.inTurn {
-            let isFirst = made.claim(place, now: originals.tiers.clock.now) {
-                (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
-            } remove: {
-                await originals.remove(forKey: key)
-            }
-            guard isFirst else { return }
-            originals.tiers.keepOriginal(
-                {
-                    // Other serializers may encrypt what they store.
-                    if serializer.readsImageFiles { return original }
-                    let picture = try? decoder.decode(original)
-                    return picture.flatMap { serializer.data(with: $0, original: original) }
-                },
-                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
-        }
-        if options.waitForCache { await made.settle(place) }
-    }
-
-    /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
-    private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
-        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
-        await made.settle(place)
-        guard let bytes = made.bytes(at: place) else { return }
-        // Another store may have taken its place.
-        await cache.tiers.notes.set(
-            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
-        ) { $0 == bytes }
-    }
-
-    /// Removes the entry of a load, and the original of which a variant was made.
-    func removeEntry(_ load: ImageLoad) async {
-        let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
-        await cache.remove(
-            forKey: key, processorIdentifier: load.options.processor.identifier,
-            forcedExtension: load.options.forcedExtension)
-        if load.isVariant { await originals.remove(forKey: key) }
     }
 }
 

@@ -65,7 +65,7 @@ struct RevalidationDecisionTests {
                 for isFailing in [false, true] {
                     for isOther in [false, true] {
                         for onlyFromCache in [false, true] {
-                            let situation = ImageRevalidation.Situation(
+                            let situation = FreshnessSituation(
                                 policy: FreshnessPolicy(staleWhileRevalidate: 20, staleIfError: 100),
                                 freshness: control.map(Self.freshness), now: Self.now + after, isFailing: isFailing,
                                 isOther: isOther, onlyFromCache: onlyFromCache)

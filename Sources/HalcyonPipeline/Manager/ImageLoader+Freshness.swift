@@ -4,52 +4,38 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonSupport
 
-/// Cached images and their freshness, for loads that heed the server.
+/// What is known of a cached entry when a load asks for it.
+struct FreshnessSituation {
+    let policy: FreshnessPolicy
+    /// What the server has said of it; `nil` without a record.
+    let freshness: Freshness?
+    /// Seconds since 1970.
+    let now: Int64
+    /// Whether the server, or this image, has just failed to be revalidated (``RevalidationPauses``).
+    let isFailing: Bool
+    /// Whether the entry was selected by other request fields than those of the load.
+    let isOther: Bool
+    /// Whether the load may use the cache alone.
+    let onlyFromCache: Bool
+
+    /// What to do; `nil` if the entry is not that of the load, and counts as missing.
+    ///
+    /// See `RevalidationDecisionTests.everySituationHasItsDecision()`.
+    var decision: FreshnessDecision? {
+        if isOther { return nil }
+        if onlyFromCache { return .use }
+        return policy.decision(for: freshness, at: now, isServerFailing: isFailing)
+    }
+}
+
+/// The freshness of cached images, for loads that heed the server.
 ///
 /// A cancelled load ends with its `CancellationError`: it decides, stores and notes nothing after that.
-struct ImageRevalidation: Sendable {
-    let loader: ImageLoader
-
-    /// The result of a look-up that heeds freshness.
-    enum CacheAnswer {
-        case found(ImageResult)
-        /// It is cached, or was, and has to be revalidated; without a record, which may have been lost, it is loaded again.
-        case stale(FreshnessRecord?, FreshnessPolicy)
-        case missing
-        /// What is cached was selected by other request fields.
-        case other
-    }
-
-    // MARK: - The decision
-
-    /// What is known of a cached entry when a load asks for it.
-    struct Situation {
-        let policy: FreshnessPolicy
-        /// What the server has said of it; `nil` without a record.
-        let freshness: Freshness?
-        /// Seconds since 1970.
-        let now: Int64
-        /// Whether the server, or this image, has just failed to be revalidated (``RevalidationPauses``).
-        let isFailing: Bool
-        /// Whether the entry was selected by other request fields than those of the load.
-        let isOther: Bool
-        /// Whether the load may use the cache alone.
-        let onlyFromCache: Bool
-
-        /// What to do; `nil` if the entry is not that of the load, and counts as missing.
-        ///
-        /// See `RevalidationDecisionTests.everySituationHasItsDecision()`.
-        var decision: FreshnessDecision? {
-            if isOther { return nil }
-            if onlyFromCache { return .use }
-            return policy.decision(for: freshness, at: now, isServerFailing: isFailing)
-        }
-    }
-
+extension ImageLoader {
     /// Returns what is known of the entry of a load, or of its original.
-    private func situation(
+    func situation(
         _ load: ImageLoad, _ policy: FreshnessPolicy, _ freshness: Freshness?
-    ) async throws -> Situation {
+    ) async throws -> FreshnessSituation {
         let isOther =
             if let freshness, freshness.mayHaveOthers, let request = await load.request() {
                 freshness.isOther(for: request.headers)
@@ -58,40 +44,18 @@ struct ImageRevalidation: Sendable {
             }
         try Task.checkCancellation()
         let now = seconds(load)
-        return Situation(
+        return FreshnessSituation(
             policy: policy, freshness: freshness, now: now,
-            isFailing: load.source.url.map { loader.pauses.contain($0, at: now) } ?? false, isOther: isOther,
+            isFailing: load.source.url.map { pauses.contain($0, at: now) } ?? false, isOther: isOther,
             onlyFromCache: load.options.onlyFromCache)
     }
 
     /// The policy of a load, if it heeds the server.
-    private func policy(_ load: ImageLoad) -> FreshnessPolicy? {
+    func policy(_ load: ImageLoad) -> FreshnessPolicy? {
         load.source.url == nil ? nil : load.options.freshness.flatMap { $0.honoursServer ? $0 : nil }
     }
 
     // MARK: - Loads that wait
-
-    /// Looks an image up, as far as it may be used. An image that may be used while it is revalidated is revalidated later.
-    ///
-    /// - Throws: `CancellationError`.
-    func lookUpFresh(_ load: ImageLoad) async throws -> CacheAnswer {
-        guard let policy = policy(load) else {
-            return try await loader.lookUp(load).map(CacheAnswer.found) ?? .missing
-        }
-        let record = await record(of: load)
-        let decision = try await situation(load, policy, record?.freshness).decision
-        guard let decision else { return .other }
-        if decision == .revalidate {
-            let isThere = await isThere(load)
-            try Task.checkCancellation()
-            if isThere { return .stale(record, policy) }
-            _ = load.options.cache.tiers.missed(load.computedKey, load.cacheOptions)
-            return .missing
-        }
-        guard let found = try await loader.lookUp(load) else { return .missing }
-        if decision == .useAndRevalidate, let record { renewLater(load, record) }
-        return .found(found)
-    }
 
     /// Revalidates a stale image: an unchanged one is used and expires later, a changed one is loaded. Where the server fails, the
     /// cached image is used as far as that is allowed.
@@ -101,27 +65,27 @@ struct ImageRevalidation: Sendable {
         do {
             let result = try await asked(load, record) { url, record in
                 let answer = try await load.options.observed.transferring {
-                    try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: loader.processor(load),
-                        options: loader.limited(load.options), load.task)
+                    try await load.options.downrevalidate(
+                        url, record.freshness, processor: processor(load),
+                        options: limited(load.options), load.task)
                 }
                 try Task.checkCancellation()
                 switch answer {
-                case .modified(let new): return try await loader.result(load, loader.own(new, url, load))
+                case .modified(let new): return try await result(load, own(new, url, load))
                 case .notModified(let freshness):
                     if await removeShared(load, if: freshness) { return nil }
                     // It may have been removed meanwhile.
                     return try await confirmed(load, record, freshness)
                 }
             } else: {
-                try await loader.loaded(load)
+                try await loaded(load)
             }
-            if let url = load.source.url { loader.pauses.succeeded(url) }
+            if let url = load.source.url { pauses.succeeded(url) }
             return result
         } catch  where !error.isCancellation {
             noteFailure(load, error)
             guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
-                let found = try await loader.lookUp(load)
+                let found = try await lookUp(load)
             else { throw error }
             return found
         }
@@ -137,7 +101,7 @@ struct ImageRevalidation: Sendable {
             !record.freshness.validators.isEmpty
         else { return try await other() }
         let key = SharedChecks.Key(entry: load.entry, digest: record.digest)
-        let result = try await loader.checks.with(key, { await holds(load, record) }) { isRight in
+        let result = try await checks.with(key, { await holds(load, record) }) { isRight in
             isRight ? try await ask(url, record) : nil
         }
         return if let result { result } else { try await other() }
@@ -166,7 +130,7 @@ struct ImageRevalidation: Sendable {
     /// Notes that the server of a load has failed, so that it is not asked again at once for what may be shown meanwhile.
     func noteFailure(_ load: ImageLoad, _ error: any Error) {
         guard let url = load.source.url, load.ofLowDataSource == nil else { return }
-        loader.pauses.failed(url, error, at: seconds(load))
+        pauses.failed(url, error, at: seconds(load))
     }
 
     // MARK: - Inside
@@ -177,10 +141,6 @@ struct ImageRevalidation: Sendable {
         _ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?
     ) async -> FreshnessRecord? {
         FreshnessRecord(note: await cache.tiers.notes.settled(of: computed, forcedExtension: forcedExtension))
-    }
-
-    private func isThere(_ load: ImageLoad) async -> Bool {
-        await load.options.cache.tiers.isThere(load.computedKey, forcedExtension: load.options.forcedExtension).cached
     }
 
     private func holds(_ load: ImageLoad, _ record: FreshnessRecord) async -> Bool {
@@ -197,7 +157,7 @@ struct ImageRevalidation: Sendable {
         var extended = load
         extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
         extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
-        guard let found = try await loader.lookUp(extended) else { return nil }
+        guard let found = try await lookUp(extended) else { return nil }
         try await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
     }
@@ -208,7 +168,7 @@ struct ImageRevalidation: Sendable {
     /// - Returns: whether it is so.
     private func removeShared(_ load: ImageLoad, if freshness: Freshness) async -> Bool {
         guard freshness.isPrivate, load.owner == nil else { return false }
-        await loader.removeEntry(load)
+        await removeEntry(load)
         return true
     }
 
@@ -234,16 +194,16 @@ struct ImageRevalidation: Sendable {
 
     /// Revalidates an image that is used meanwhile; once at a time for each entry. A changed image is kept, and a failure changes
     /// nothing but the pause until the server is asked again.
-    private func renewLater(_ load: ImageLoad, _ record: FreshnessRecord) {
+    func renewLater(_ load: ImageLoad, _ record: FreshnessRecord) {
         let entry = load.entry
-        guard loader.revalidating.withLock({ $0.insert(entry).inserted }) else { return }
+        guard revalidating.withLock({ $0.insert(entry).inserted }) else { return }
         var later = load
         // No request waits for it, and it is no access.
         (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
         (later.options.observed, later.task) = (nil, nil)
-        Task.detached { [loader, later] in
-            defer { loader.revalidating.withLock { _ = $0.remove(entry) } }
-            _ = try? await ImageRevalidation(loader: loader).renewedUnseen(later, record)
+        Task.detached { [self, later] in
+            defer { revalidating.withLock { _ = $0.remove(entry) } }
+            _ = try? await renewedUnseen(later, record)
         }
     }
 
@@ -254,14 +214,14 @@ struct ImageRevalidation: Sendable {
         do {
             let isNew = try await asked(load, record) { url, record -> Bool? in
                 let answer = try await load.options.observed.transferring {
-                    try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: loader.processor(load),
-                        options: loader.limited(load.options))
+                    try await load.options.downrevalidate(
+                        url, record.freshness, processor: processor(load),
+                        options: limited(load.options))
                 }
                 try Task.checkCancellation()
                 switch answer {
                 case .modified(let new):
-                    _ = try await loader.result(load, loader.own(new, url, load))
+                    _ = try await result(load, own(new, url, load))
                     return true
                 case .notModified(let freshness):
                     if await removeShared(load, if: freshness) { return nil }
@@ -269,10 +229,10 @@ struct ImageRevalidation: Sendable {
                     return false
                 }
             } else: {
-                _ = try await loader.loadedUnseen(load)
+                _ = try await loadedUnseen(load)
                 return true
             }
-            if let url = load.source.url { loader.pauses.succeeded(url) }
+            if let url = load.source.url { pauses.succeeded(url) }
             return isNew
         } catch {
             noteFailure(load, error)
@@ -290,7 +250,7 @@ struct ImageRevalidation: Sendable {
         let decision = try await situation(load, policy, record?.freshness).decision
         if decision == .use { return false }
         guard let record, decision != nil else {
-            _ = try await loader.loadedUnseen(load)
+            _ = try await loadedUnseen(load)
             return true
         }
         do {

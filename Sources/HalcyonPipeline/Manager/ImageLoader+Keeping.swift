@@ -1,0 +1,136 @@
+import Foundation
+import HalcyonCache
+import HalcyonImages
+import HalcyonNetworking
+import HalcyonSupport
+
+/// Keeping what was loaded, once for all loads that share an image.
+extension ImageLoader {
+    /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
+    /// returns, the disk later unless the load waits for it.
+    ///
+    /// - Throws: `CancellationError`, and nothing is kept, if the task is cancelled before the image is stored.
+    func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async throws {
+        try Task.checkCancellation()
+        // An image of a truncated file is shown once, and never kept.
+        if made.image.provenance?.isComplete == false { return }
+        let requested = load
+        var load = load
+        if let freshness, freshness.isPrivate {
+            load.owner = load.context.user ?? ""
+            load.variant = freshness.variant?.name(ofUser: load.context.user)
+            if load.variant != nil { hasSelected.store(true, ordering: .relaxed) }
+        }
+        let options = load.options
+        let heeds = options.freshness?.honoursServer == true
+        if heeds, freshness?.isStorable == false {
+            // A joined load that does not heed the server may have kept it.
+            await made.forbid()
+            // An earlier response is outdated by this one.
+            await removeEntry(requested)
+            if load.key != requested.key { await removeEntry(load) }
+            return
+        }
+        // The server has begun to tell requests apart that it did not.
+        if load.variant != nil, requested.variant == nil, await isUnselected(requested) {
+            await removeEntry(requested)
+        }
+        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
+        if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
+            // What was private to the user is outdated by this response, which is not.
+            cache.removeImage(
+                forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
+            if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
+        }
+        try await keepOriginal(made, original, freshness, load)
+        let disk = load.diskPlace
+        let memory = MadeImage.Place(
+            cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
+        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
+        let computed = load.computedKey
+        let isOnDisk = try await made.inTurn {
+            let toDisk =
+                !options.cacheMemoryOnly
+                && made.claim(disk, now: cache.tiers.clock.now) {
+                    (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+                } remove: {
+                    await cache.remove(
+                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
+                        fromMemory: false)
+                }
+            let toMemory =
+                load.keepsInMemory
+                && made.claim(memory, now: cache.tiers.clock.now) {
+                    (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
+                } remove: {
+                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
+                }
+            // A prefetch leaves memory alone; what it has of the key is older.
+            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
+            cache.tiers.store(
+                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
+                // Another load may have kept this image on disk.
+                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
+                note: noting, kept: { made.stored($0, at: disk) },
+                done: { _ in
+                    if toMemory { made.written(memory) }
+                    if toDisk { made.written(disk) }
+                })
+            return toDisk
+        }
+        if options.waitForCache { await made.settle(disk) }
+        try Task.checkCancellation()
+        // Another load that does not heed the server has kept it without a record.
+        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
+    }
+
+    private func keepOriginal(
+        _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
+    ) async throws {
+        let options = load.options
+        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
+            !options.cacheMemoryOnly, load.isVariant, !load.source.isDataURL
+        else { return }
+        let (originals, key) = (options.originalCache, load.key)
+        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
+        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
+        let (serializer, decoder) = (originals.serializer, decoder)
+        try await made.inTurn {
+            let isFirst = made.claim(place, now: originals.tiers.clock.now) {
+                (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+            } remove: {
+                await originals.remove(forKey: key)
+            }
+            guard isFirst else { return }
+            originals.tiers.keepOriginal(
+                {
+                    // Other serializers may encrypt what they store.
+                    if serializer.readsImageFiles { return original }
+                    let picture = try? decoder.decode(original)
+                    return picture.flatMap { serializer.data(with: $0, original: original) }
+                },
+                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
+        }
+        if options.waitForCache { await made.settle(place) }
+    }
+
+    /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
+    private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
+        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
+        await made.settle(place)
+        guard let bytes = made.bytes(at: place) else { return }
+        // Another store may have taken its place.
+        await cache.tiers.notes.set(
+            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
+        ) { $0 == bytes }
+    }
+
+    /// Removes the entry of a load, and the original of which a variant was made.
+    func removeEntry(_ load: ImageLoad) async {
+        let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
+        await cache.remove(
+            forKey: key, processorIdentifier: load.options.processor.identifier,
+            forcedExtension: load.options.forcedExtension)
+        if load.isVariant { await originals.remove(forKey: key) }
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import HalcyonCache
+import HalcyonImages
+import HalcyonNetworking
+import HalcyonSupport
+
+/// Loads that no request waits for.
+extension ImageLoader {
+    /// Prefetches an image from one source.
+    ///
+    /// - Returns: what was loaded or made; `nil` if the image is cached already.
+    func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
+        if load.options.forceRefresh { return try await loadedUnseen(load) }
+        let cache = load.options.cache
+        let view = try await view(of: load)
+        let found = try await tier(of: view.computedKey, view.options.forcedExtension, in: cache)
+        if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
+            var renewed = view
+            // An image that is in memory already is replaced there, too.
+            renewed.keepsInMemory = load.keepsInMemory || found == .memory
+            if try await prefetchedStale(renewed) { return .renewed }
+            if found == .disk, load.keepsInMemory {
+                await cache.tiers.promote(
+                    view.computedKey, serializer: view.serializer, options: view.cacheOptions,
+                    decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
+                try Task.checkCancellation()
+                view.record(.prefetchArrival)
+            }
+            return nil
+        }
+        if let made = try await madeOfOriginal(view) { return Prefetched(made) }
+        if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
+        return try await loadedUnseen(load)
+    }
+
+    /// Loads, processes and keeps an image that no request waits for. In Low Data Mode its other source is prefetched.
+    ///
+    /// - Returns: what was loaded; `nil` if the image of the other source is cached.
+    func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
+        if let low = load.ofLowDataSource { return try await prefetch(low) }
+        return Prefetched(try await loaded(load))
+    }
+}
