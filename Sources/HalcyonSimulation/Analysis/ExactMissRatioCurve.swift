@@ -11,40 +11,36 @@ import HalcyonTrace
 /// cache may hold less than fits. It may also hold an object that a slightly larger cache has evicted, so inclusion
 /// does not hold. Byte distances are kept in buckets of at most 1/512 of their value; the curve has its points at the
 /// upper ends of the buckets.
-public struct ExactMissRatioCurve {
+package struct ExactMissRatioCurve {
     /// The unit of capacities.
-    public let unit: SizeUnit
-    private var objects = ObjectStackDistances()
-    private var bytes = ByteStackDistances()
+    package let unit: SizeUnit
+    private var stack: StackDistances
     /// The number of requests with each distance in objects.
     private var objectHistogram: [Int] = []
     private var byteHistogram = LogLinearHistogram()
     private var requests = 0
 
     /// Creates a curve of no requests, in objects or in bytes.
-    public init(unit: SizeUnit) {
+    package init(unit: SizeUnit) {
         self.unit = unit
+        stack = StackDistances(unit: unit)
     }
 
     /// Counts a request for `entry`. Its size, `size`, matters in bytes only. O(log n), amortised.
-    public mutating func record(entry: UInt32, size: UInt64) {
+    package mutating func record(entry: UInt32, size: UInt64) {
         requests += 1
-        switch unit {
-        case .objects:
-            guard let distance = objects.record(entry) else { return }
-            if distance >= objectHistogram.count {
-                let missing = max(distance + 1, objectHistogram.count * 2) - objectHistogram.count
-                objectHistogram.append(contentsOf: repeatElement(0, count: missing))
-            }
-            objectHistogram[distance] += 1
-        case .bytes:
-            guard let distance = bytes.record(entry, size: size) else { return }
-            byteHistogram.add(1, at: distance)
+        guard let distance = stack.record(entry, size: size) else { return }
+        guard unit == .objects else { return byteHistogram.add(1, at: distance) }
+        let place = Int(distance)
+        if place >= objectHistogram.count {
+            let missing = max(place + 1, objectHistogram.count * 2) - objectHistogram.count
+            objectHistogram.append(contentsOf: repeatElement(0, count: missing))
         }
+        objectHistogram[place] += 1
     }
 
     /// Returns the curve of the requests so far. O(distinct distances).
-    public func curve() -> MissRatioCurve {
+    package func curve() -> MissRatioCurve {
         var points: [MissRatioCurve.Point] = []
         var misses = requests
         func add(_ hits: Int, at capacity: UInt64) {
@@ -62,8 +58,8 @@ public struct ExactMissRatioCurve {
             }
         }
         return MissRatioCurve(
-            unit: unit, method: .exact, requests: requests,
-            measuredObjects: unit == .objects ? objects.count : bytes.count, samplingRate: 1, points: points)
+            unit: unit, method: .exact, requests: requests, measuredObjects: stack.count, samplingRate: 1,
+            points: points)
     }
 }
 
