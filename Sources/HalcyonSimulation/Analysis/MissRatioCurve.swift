@@ -66,7 +66,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     public let samplingRate: Double
     /// The points by increasing capacity. Those of LRU begin at the smallest capacity with hits, and their ratios never
     /// increase. A sampled curve begins where a cache holds at least `smallestSample` sampled objects.
-    public let points: [Point]
+    public private(set) var points: [Point]
 
     /// The number of sampled objects that a cache must hold for a sampled curve to state its ratio.
     package static let smallestSample = 8
@@ -136,9 +136,9 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     }
 
     private func with(_ points: [Point]) -> MissRatioCurve {
-        MissRatioCurve(
-            policy: policy, unit: unit, method: method, requests: requests, measuredObjects: measuredObjects,
-            samplingRate: samplingRate, points: points)
+        var curve = self
+        curve.points = points
+        return curve
     }
 }
 
