@@ -4,17 +4,17 @@
 // 2. `AnyCache` is what an owner holds: one class for all policies, because an owner chooses the policy by name.
 // 3. `CoreOperations` leads from the second to the first.
 //
-// Swift compiles a generic function for one type (it specializes the function) only where it compiles a caller for that
-// type. An owner is no such caller, and neither are the methods of a generic class behind a protocol: they are compiled
-// once for all policies, and each call into the policy is an indirect one that nothing inlines. But the implementation
-// of a protocol's requirement is compiled for each conforming type, by the module that declares the conformance. So
-// `CoreOperations` has a static requirement for each operation that calls the policy, with the generic one of
-// `CacheCore` as its default implementation. Every policy gets specialized operations, also one of another package. An
-// operation costs one indirect call: a few nanoseconds, or one for a whole batch of a replay. What does not need the
-// policy lies in `CacheTables`, which is no generic type.
+// Swift compiles a generic function for one type (it specializes the function) only where it compiles a caller for
+// that type. An owner is no such caller. The methods of a generic class behind a protocol are compiled once for all
+// policies: each of their calls into the policy is an indirect one that nothing inlines. But the implementation of a
+// protocol's requirement is compiled for each conforming type, by the module that declares the conformance. So
+// `CoreOperations` has a static requirement for each operation that calls the policy. Its default implementation is the
+// generic one of `CacheCore`. Every policy gets specialized operations, also one of another package. An operation costs
+// one indirect call: a few nanoseconds, or one for a whole batch of a replay. What does not need the policy lies in
+// `CacheTables`, which is no generic type.
 //
-// Measured over a million skewed requests in batches, at a capacity of a tenth of the objects: a request takes 15 ns
-// under LRU, 17 under SIEVE and 30 under S3-FIFO; by the same core in code that is not specialized 22, 23 and 36.
+// Measured over a million skewed requests in batches, at a capacity of a tenth of the objects. A request takes 15 ns
+// under LRU, 17 under SIEVE and 30 under S3-FIFO. In code that is not specialized, it takes 22, 23 and 36.
 
 /// The operations of a cache core that call its policy, compiled for the type of the policy.
 ///

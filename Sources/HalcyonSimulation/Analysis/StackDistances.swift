@@ -3,9 +3,10 @@ import HalcyonTrace
 /// LRU stack distances, one request at a time: in objects, or in bytes.
 ///
 /// The stack distance of a request is the total size of its object and of all objects that were accessed since that
-/// object's last access; in objects each has the size 1, so that it is the position on a list by last access, with the
-/// latest at 1. An LRU cache of objects hits the request if and only if its capacity is at least that distance. Source:
-/// Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970.
+/// object's last access. In objects each has the size 1: the distance is the position on a list by last access, with
+/// the latest at 1. An LRU cache of objects hits the request if and only if its capacity is at least that distance.
+/// Source: Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal
+/// 1970.
 ///
 /// Every access takes the next slot of an array and clears the object's older slot. The distance is then the total size
 /// in the slots from the object's slot to the end. A Fenwick tree over the sums of blocks of 16 slots gives it in
