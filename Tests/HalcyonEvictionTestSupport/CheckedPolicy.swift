@@ -154,7 +154,7 @@ public struct PolicyChecker: PolicyDecorator {
 
     public func makeCache<Policy: EvictionPolicy & ~Copyable>(
         around policy: consuming Policy, context: PolicyContext
-    ) -> any AnyCache {
-        PolicyCache(CheckedPolicy(policy, capacity: context.capacity, record: record), context: context)
+    ) -> AnyCache {
+        AnyCache(CheckedPolicy(policy, capacity: context.capacity, record: record), context: context)
     }
 }

@@ -3,7 +3,7 @@ import HalcyonEviction
 /// A cache with a ``CheckedPolicy`` inside, ready to serve a ``MicroTrace``.
 public struct CheckedRun {
     /// The cache.
-    public let cache: any AnyCache
+    public let cache: AnyCache
     /// What its policy was told.
     public let record: PolicyRecord
 

@@ -3,7 +3,7 @@ import HalcyonEviction
 /// A cache that prefetches, checked on both sides: what it does, and what it asks of its policy.
 public struct PrefetchingRun {
     /// The cache. Accesses and removals go through ``access(_:)`` and ``remove(_:)``.
-    public let cache: any AnyCache
+    public let cache: AnyCache
     /// What the cache does, as its user sees it.
     public let outer = CacheRecord()
     /// What the policy receives.
@@ -51,7 +51,7 @@ public final class CacheRecord {
         events.compactMap { if case .eviction(let entry) = $0 { entry } else { nil } }
     }
 
-    fileprivate func add(_ access: Access, _ outcome: AccessOutcome, _ cache: any AnyCache) {
+    fileprivate func add(_ access: Access, _ outcome: AccessOutcome, _ cache: AnyCache) {
         let entry = access.entry
         if outcome == .hit {
             require(sizes[entry] != nil, "hit on \(entry), which is not resident")

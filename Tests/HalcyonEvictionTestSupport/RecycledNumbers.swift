@@ -28,7 +28,7 @@ public struct RecycledNumbers {
     }
 
     /// Takes back every number that `cache` has no use for any more.
-    public mutating func collect(from cache: any AnyCache) {
+    public mutating func collect(from cache: AnyCache) {
         let forgotten = numbers.filter { !cache.contains($0.value) && !cache.remembers($0.value) }
         for (key, number) in forgotten.sorted(by: { $0.value < $1.value }) {
             numbers[key] = nil

@@ -52,11 +52,11 @@ struct Partition {
     /// The category; `nil` for all other entries.
     let category: String?
     var rule: CategoryRule
-    let cache: any AnyCache
+    let cache: AnyCache
     /// The same cache, for hits. It is valid because this partition retains `cache`.
     let hits: UncountedCache
 
-    init(category: String?, rule: CategoryRule, cache: any AnyCache) {
+    init(category: String?, rule: CategoryRule, cache: AnyCache) {
         (self.category, self.rule, self.cache) = (category, rule, cache)
         hits = cache.uncounted
     }

@@ -307,7 +307,7 @@ struct EntryIndex: ~Copyable {
         return partition
     }
 
-    func cache(of entry: EntryID) -> any AnyCache {
+    func cache(of entry: EntryID) -> AnyCache {
         partitions[notes[entry].partition].cache
     }
 

@@ -49,10 +49,10 @@ struct TrainCommand: AsyncParsableCommand {
         let training = try await trace.naming {
             try await showingProgress(progress) { try replay.trainPlanner(options, progress: progress) }
         }
-        try Output.write(try training.planner.data(), to: output)
+        try Output.write(try training.model.data(), to: output)
         Terminal.say(
-            "\(output): learned in \(training.planner.trainingSteps.counted("step")); the replay hit "
-                + "\(training.objectHitRatio.percent) of \(training.requests.counted("request")), without prefetching "
-                + "\(training.result.objectHitRatioWithout.percent)")
+            "\(output): learned in \(training.model.trainingSteps.counted("step")); the replay hit "
+                + "\(training.run.objectHitRatio.percent) of \(training.run.requests.counted("request")), without "
+                + "prefetching \((training.run.prefetch?.objectHitRatioWithout ?? 0).percent)")
     }
 }

@@ -1,7 +1,7 @@
 /// A policy of the catalogue: its name and meaning, and its parameters with their defaults.
 public struct PolicyEntry: Sendable {
     /// One parameter, without the type that it belongs to.
-    public struct ParameterInfo: Sendable {
+    public struct ParameterInfo: Sendable, Encodable {
         /// The name, in kebab case.
         public let name: String
         /// What it does, in a few words.
@@ -116,14 +116,14 @@ public struct ConfiguredPolicy: Sendable {
     ///   - times: receives the time of each choice of a victim; `nil` for a cache that is not timed.
     public func makeCache(
         _ context: PolicyContext, model: AnyObject? = nil, times: CacheTimes? = nil
-    ) -> any AnyCache {
+    ) -> AnyCache {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         return factory.makeCache(context, model: model, times: times, admission: admission)
     }
 
     /// An empty cache under this policy with something around it. Slower, because it is not compiled for the policy's type.
-    public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> any AnyCache {
+    public func makeCache(_ context: PolicyContext, decorator: some PolicyDecorator) -> AnyCache {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         return factory.makeCache(context, decorator: decorator, admission: admission)
@@ -138,7 +138,7 @@ public protocol PolicyDecorator {
     /// A cache under `policy`, or under what it is wrapped in.
     func makeCache<Policy: EvictionPolicy & ~Copyable>(
         around policy: consuming Policy, context: PolicyContext
-    ) -> any AnyCache
+    ) -> AnyCache
 }
 
 /// What the catalogue needs of a policy with parameters.
@@ -151,10 +151,10 @@ private protocol PolicyFactory: Sendable {
     func makeModel(_ context: PolicyContext) -> AnyObject?
     func makeCache(
         _ context: PolicyContext, model: AnyObject?, times: CacheTimes?, admission: AdmissionParameters
-    ) -> any AnyCache
+    ) -> AnyCache
     func makeCache(
         _ context: PolicyContext, decorator: some PolicyDecorator, admission: AdmissionParameters
-    ) -> any AnyCache
+    ) -> AnyCache
 }
 
 private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
@@ -182,7 +182,7 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
 
     func makeCache(
         _ context: PolicyContext, model: AnyObject?, times: CacheTimes?, admission: AdmissionParameters
-    ) -> any AnyCache {
+    ) -> AnyCache {
         let policy = makePolicy(context, model: model)
         if admission.rule == .none { return Policy.makeCache(policy, context: context, times: times) }
         let plain = PlainCache(times: times)
@@ -191,7 +191,7 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
 
     func makeCache(
         _ context: PolicyContext, decorator: some PolicyDecorator, admission: AdmissionParameters
-    ) -> any AnyCache {
+    ) -> AnyCache {
         Self.makeCache(around: Policy(values, context: context), context, admission, decorator)
     }
 
@@ -205,7 +205,7 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
     private static func makeCache(
         around policy: consuming Policy, _ context: PolicyContext, _ admission: AdmissionParameters,
         _ decorator: some PolicyDecorator
-    ) -> any AnyCache {
+    ) -> AnyCache {
         switch admission.rule {
         case .none: decorator.makeCache(around: policy, context: context)
         case .bloom:
@@ -228,7 +228,7 @@ private struct PlainCache: PolicyDecorator {
 
     func makeCache<Policy: EvictionPolicy & ~Copyable>(
         around policy: consuming Policy, context: PolicyContext
-    ) -> any AnyCache {
+    ) -> AnyCache {
         Policy.makeCache(policy, context: context, times: times)
     }
 }

@@ -11,7 +11,9 @@
 /// A policy must be causal: it decides from these calls and nothing else. It must be deterministic: the same calls and the
 /// same seed give the same decisions. A plain `struct` with arrays suffices; see `Experiments/CustomPolicy`. The policies of
 /// this module are non-copyable because their state lives in ``SlotArray``s.
-public protocol EvictionPolicy: ~Copyable {
+///
+/// What it inherits from ``CoreOperations`` is not for a policy to write: the default implementations run its cache.
+public protocol EvictionPolicy: CoreOperations, ~Copyable {
     /// Updates the policy for a request of a resident entry.
     mutating func hit(_ access: Access)
 
@@ -91,32 +93,6 @@ public protocol EvictionPolicy: ~Copyable {
     /// Whether decisions depend on the numbers of entries. A replay then gives each object a number of its own, instead of
     /// the number of an object that is forgotten. By default false.
     static var decidesByNumber: Bool { get }
-
-    // The methods below run a cache core under this policy. No policy implements them. Their default implementations are
-    // compiled for the policy's type, by the module of the policy, so that a cache of unknown type is fast.
-
-    /// An empty cache under `policy`; see ``PolicyCache``.
-    static func makeCache(_ policy: consuming Self, context: PolicyContext, times: CacheTimes?) -> any AnyCache
-    /// Serves a batch of requests; see ``CacheCore/replay(_:outcomes:)``.
-    static func replay(
-        _ batch: RequestBatch, on core: UnsafeMutablePointer<CacheCore<Self>>,
-        outcomes: UnsafeMutablePointer<AccessOutcome>)
-    /// Serves one access; see ``CacheCore/access(_:)``.
-    static func serve(_ access: Access, on core: UnsafeMutablePointer<CacheCore<Self>>) -> AccessOutcome
-    /// Stores an entry; see ``AnyCache/store(_:deadline:victims:)``.
-    static func store(
-        _ access: Access, deadline: Int64, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
-    ) -> AccessOutcome
-    /// Serves one hit; see ``AnyCache/hit(_:deadline:victims:)``.
-    static func hit(
-        _ access: Access, deadline: Int64?, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
-    ) -> Bool
-    /// The heap bytes of bookkeeping; see ``CacheCore/metadataBytes``.
-    static func metadataBytes(on core: UnsafeMutablePointer<CacheCore<Self>>) -> MetadataBytes
-    /// The number of entries that only the policy remembers; see ``CacheCore/rememberedCount(below:)``.
-    static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int
-    /// Destroys the core at an address.
-    static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>)
 }
 
 extension EvictionPolicy where Self: ~Copyable {
@@ -179,75 +155,6 @@ extension EvictionPolicy where Self: ~Copyable {
     /// False: numbers only tell entries apart.
     @inlinable
     public static var decidesByNumber: Bool { false }
-}
-
-extension EvictionPolicy where Self: ~Copyable {
-    /// An empty cache.
-    @inlinable
-    public static func makeCache(
-        _ policy: consuming Self, context: PolicyContext, times: CacheTimes?
-    ) -> any AnyCache {
-        PolicyCache(policy, context: context, times: times)
-    }
-
-    /// Serves the batch in the standard floating-point environment.
-    @inlinable
-    public static func replay(
-        _ batch: RequestBatch, on core: UnsafeMutablePointer<CacheCore<Self>>,
-        outcomes: UnsafeMutablePointer<AccessOutcome>
-    ) {
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
-        core.pointee.replay(batch, outcomes: outcomes)
-    }
-
-    /// Serves the access in the standard floating-point environment, if the policy needs it.
-    @inlinable
-    public static func serve(_ access: Access, on core: UnsafeMutablePointer<CacheCore<Self>>) -> AccessOutcome {
-        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
-        defer { environment.leave() }
-        return core.pointee.access(access)
-    }
-
-    /// Stores the entry in the standard floating-point environment, if the policy needs it.
-    @inlinable
-    public static func store(
-        _ access: Access, deadline: Int64, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
-    ) -> AccessOutcome {
-        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
-        defer { environment.leave() }
-        let outcome = core.pointee.access(access, deadline: deadline, renews: true)
-        core.pointee.takeVictims(into: &victims)
-        return outcome
-    }
-
-    /// Serves the hit in the standard floating-point environment, if the policy needs it.
-    @inlinable
-    public static func hit(
-        _ access: Access, deadline: Int64?, on core: UnsafeMutablePointer<CacheCore<Self>>, victims: inout [EntryID]
-    ) -> Bool {
-        let environment = FloatEnvironment.enter(if: computesInFloatingPoint)
-        defer { environment.leave() }
-        guard core.pointee.hit(access, deadline: deadline) else { return false }
-        core.pointee.takeVictims(into: &victims)
-        return true
-    }
-
-    /// The bytes of the core and the policy.
-    @inlinable
-    public static func metadataBytes(on core: UnsafeMutablePointer<CacheCore<Self>>) -> MetadataBytes {
-        core.pointee.metadataBytes
-    }
-
-    /// Counts in O(end).
-    @inlinable
-    public static func rememberedCount(below end: EntryID, on core: UnsafeMutablePointer<CacheCore<Self>>) -> Int {
-        core.pointee.rememberedCount(below: end)
-    }
-
-    /// Releases what the core owns.
-    @inlinable
-    public static func destroy(_ core: UnsafeMutablePointer<CacheCore<Self>>) { core.deinitialize(count: 1) }
 }
 
 /// How a policy wants the cache around it to behave.

@@ -11,15 +11,15 @@ extension ResultStore {
 
 extension CheckReport {
     /// What ``accept(into:reason:date:)`` changed.
-    public struct Acceptance: Sendable, Equatable {
+    package struct Acceptance: Sendable, Equatable {
         /// The number of cells that were added or replaced.
-        public var stored: Int
+        package var stored: Int
         /// The number of cells that were removed: those of other result versions, and those that belong to no run.
-        public var removed: Int
+        package var removed: Int
     }
 
     /// The name of the file in a folder of results that says when and why its cells were accepted.
-    public static let acceptedFile = "accepted.txt"
+    package static let acceptedFile = "accepted.txt"
 
     /// Stores the measured results, so that the folder holds the cells of the suite and no others. Then appends the
     /// reason to ``acceptedFile``. Limits do not change. Results that are refused change no file.
@@ -33,7 +33,7 @@ extension CheckReport {
     ///   cell of a higher result version than the build's, results moved without a higher result version, or a limit
     ///   is missed. The same if the folder holds cells of other runs
     ///   that were not accepted here, or no result replaces its cells. `TraceError` if a file cannot be written.
-    public func accept(into store: ResultStore, reason: String, date: String) throws -> Acceptance? {
+    package func accept(into store: ResultStore, reason: String, date: String) throws -> Acceptance? {
         if let error = errors.first {
             throw ReplayError.data(
                 "--accept stores the results of all runs, and not all were run: \(error.name): \(error.sentence)")

@@ -7,7 +7,7 @@ extension CheckReport {
     /// What could not be run comes first, in a suite of errors. If the stored cells have another result version, a
     /// suite with
     /// one failed case follows; so does one for cells of no run in a folder of accepted results.
-    public var junit: String {
+    package var junit: String {
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
             "<testsuites name=\"\(Self.escaped(suite))\" \(counts(runs, others: faults.count, errors: errors.count))>\n"

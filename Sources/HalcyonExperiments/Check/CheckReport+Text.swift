@@ -4,7 +4,7 @@ extension CheckReport {
     /// Returns the report as text: a table of the runs that moved or were missed, the reasons, and a summary.
     ///
     /// - Parameter emphasis: whether to set missed runs in bold, as on a terminal.
-    public func text(emphasis: Bool = false) -> String {
+    package func text(emphasis: Bool = false) -> String {
         var text = ""
         let shown = noteworthy
         if !shown.isEmpty {
@@ -29,7 +29,7 @@ extension CheckReport {
     }
 
     /// The numbers of runs that were missed, moved and not stored, and of errors.
-    public var summary: String {
+    package var summary: String {
         let traces = Set(runs.map(\.trace)).count
         var text = "\(runs.count.counted("run")) on \(traces.counted("trace")): "
         text += missed.isEmpty ? "none missed" : "\(missed.count) missed"
@@ -94,7 +94,7 @@ extension CheckReport {
 extension CheckReport {
     /// The report as GitHub-flavoured Markdown: the reasons of what could not be run or was missed, the runs that
     /// moved or were missed, then all runs in a collapsed section.
-    public var markdown: String {
+    package var markdown: String {
         var text = "## Hit-rate check\n\n\(isPassed ? "✅" : "❌") \(Self.escaped(summary))\n"
         for sentence in notes { text += "\n\(Self.escaped(sentence))\n" }
         if !reasons.isEmpty { text += "\n" }

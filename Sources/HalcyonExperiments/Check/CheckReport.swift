@@ -1,40 +1,40 @@
 import HalcyonSimulation
 
 /// The result of checking a suite.
-public struct CheckReport: Sendable, Equatable {
+package struct CheckReport: Sendable, Equatable {
     /// The file of the suite, as the user named it.
-    public var suite: String
+    package var suite: String
     /// The folder of the stored cells. Nil if only limits were checked.
-    public var folder: String?
+    package var folder: String?
     /// The result version of the build that ran the check.
-    public var resultVersion: Int
+    package var resultVersion: Int
     /// The runs of all experiments, in the order of the suite.
-    public var runs: [CheckedRun]
+    package var runs: [CheckedRun]
     /// What could not be run, in the order in which it was found. Empty by default.
-    public var errors: [CheckError] = []
+    package var errors: [CheckError] = []
     /// The traces whose requests are not those of the stored results, in the order of the suite. Empty by default.
-    public var otherTraces: [OtherTrace] = []
+    package var otherTraces: [OtherTrace] = []
     /// The number of stored cells that belong to no run of the suite, without those of ``otherTraces``.
-    public var leftovers: Int
+    package var leftovers: Int
     /// The number of stored cells of the requests that ``otherTraces`` had before.
     var replaced = 0
     /// Whether results were accepted into the folder, so that it may hold no cells of other runs: it has a file
     /// ``acceptedFile``. The default is false.
-    public var ownsFolder = false
+    package var ownsFolder = false
     /// Whether the results were stored after the check. No run is then missed for not having been stored. The default is
     /// false.
-    public var isAccepted = false
+    package var isAccepted = false
     /// The results that are the same on every machine, in the order of their names.
     var cells: [MeasuredCell]
 
     /// Whether the check is passed: everything was run, no run is missed, and the stored cells have the result version
     /// of the build. In a folder of accepted results, each cell also belongs to a run.
-    public var isPassed: Bool { errors.isEmpty && missed.isEmpty && versionFault == nil && leftoverFault == nil }
+    package var isPassed: Bool { errors.isEmpty && missed.isEmpty && versionFault == nil && leftoverFault == nil }
 
     /// A sentence if stored cells have another result version than the build; `nil` otherwise.
     ///
     /// If there is one, a run whose stored cell has that version is not missed for counts that moved.
-    public var versionFault: String? {
+    package var versionFault: String? {
         guard let folder, let recorded = recordedVersion, !isAccepted else { return nil }
         return "The stored cells in \(folder) have result version \(recorded), and this build has \(resultVersion): "
             + (resultVersion > recorded
@@ -42,7 +42,7 @@ public struct CheckReport: Sendable, Equatable {
     }
 
     /// A sentence if a folder of accepted results has cells that belong to no run of the suite; `nil` otherwise.
-    public var leftoverFault: String? {
+    package var leftoverFault: String? {
         guard ownsFolder, !isAccepted, let sentence = leftoverSentence else { return nil }
         return
             "\(sentence): a run was deleted, or a parameter, a default or a policy's version changed. If that is meant, "
@@ -59,11 +59,11 @@ public struct CheckReport: Sendable, Equatable {
     var recordedVersion: Int? { runs.lazy.compactMap(\.recordedVersion).first { $0 != resultVersion } }
 
     /// The runs that are missed: of another trace, moved, not stored, or below a limit.
-    public var missed: [CheckedRun] { runs.filter { !misses(of: $0).isEmpty } }
+    package var missed: [CheckedRun] { runs.filter { !misses(of: $0).isEmpty } }
     /// The runs that differ from what is stored.
-    public var moved: [CheckedRun] { runs.filter(\.hasMoved) }
+    package var moved: [CheckedRun] { runs.filter(\.hasMoved) }
     /// The runs of which no result is stored although it is the same on every machine.
-    public var notStored: [CheckedRun] { runs.filter(isNotStored) }
+    package var notStored: [CheckedRun] { runs.filter(isNotStored) }
 
     /// Returns whether a result of the run must be stored and is not.
     func isNotStored(_ run: CheckedRun) -> Bool {
@@ -78,7 +78,7 @@ public struct CheckReport: Sendable, Equatable {
     /// Returns the reasons why `run` is missed, one sentence each; empty if it is not.
     ///
     /// A run of another trace has that one reason: its counts and limits are of other requests.
-    public func misses(of run: CheckedRun) -> [String] {
+    package func misses(of run: CheckedRun) -> [String] {
         if let other = otherTrace(of: run) { return [other.sentence] }
         var misses: [String] = []
         if isNotStored(run) {
@@ -116,14 +116,14 @@ public struct CheckReport: Sendable, Equatable {
 
 /// What a check could not run: a trace that cannot be read, a policy that is not known, or a run that does not suit its
 /// trace.
-public struct CheckError: Sendable, Equatable {
+package struct CheckError: Sendable, Equatable {
     /// The name: of the trace, of the run, or of the experiment and the policy.
-    public var name: String
+    package var name: String
     /// The reason, in one sentence.
-    public var sentence: String
+    package var sentence: String
 
     /// Creates an error.
-    public init(name: String, sentence: String) {
+    package init(name: String, sentence: String) {
         self.name = name
         self.sentence = sentence
     }
@@ -136,28 +136,28 @@ public struct CheckError: Sendable, Equatable {
 }
 
 /// A trace whose requests are not those of the stored results: its file was truncated or replaced.
-public struct OtherTrace: Sendable, Equatable {
+package struct OtherTrace: Sendable, Equatable {
     /// Requests.
-    public struct Requests: Sendable, Equatable {
+    package struct Requests: Sendable, Equatable {
         /// Their number.
-        public var count: Int
+        package var count: Int
         /// Their hash; see `Trace.fingerprint`.
-        public var fingerprint: String
+        package var fingerprint: String
 
         var words: String { "\(count.counted("request")) (fingerprint \(fingerprint))" }
     }
 
     /// The name of the trace.
-    public var trace: String
+    package var trace: String
     /// The kind of caches, which decides the requests that are served.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// The requests of the stored results.
-    public var expected: Requests
+    package var expected: Requests
     /// The requests that the trace has now.
-    public var found: Requests
+    package var found: Requests
 
     /// What was expected and found, and what to do, in one sentence.
-    public var sentence: String {
+    package var sentence: String {
         "The trace is another one: expected \(expected.words), found \(found.words); if that is meant, store its results "
             + "with --accept --reason \"…\"."
     }

@@ -3,69 +3,69 @@ import HalcyonEviction
 import HalcyonSimulation
 
 /// A run of a checked suite, of all its seeds: what was measured, what is stored, and its limit.
-public struct CheckedRun: Sendable, Equatable {
+package struct CheckedRun: Sendable, Equatable {
     /// The name of the experiment.
-    public var experiment: String
+    package var experiment: String
     /// The name of the trace.
-    public var trace: String
+    package var trace: String
     /// What distinguishes the run from others of its policy: prefetching, models, labels, the number of seeds. Often
     /// empty.
-    public var setting: String
+    package var setting: String
     /// The kind of caches.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// The policy with the parameters set by the user.
-    public var policy: String
+    package var policy: String
     /// The capacity as requested, or the capacities of the tiers.
-    public var capacity: String
+    package var capacity: String
     /// The number of counted hits, summed over the seeds.
-    public var hits: Int
+    package var hits: Int
     /// The number of counted requests, summed over the seeds.
-    public var requests: Int
+    package var requests: Int
     /// The stored hits, summed over the seeds. Nil if the cell of a seed is not stored, or the run is not exact.
-    public var recordedHits: Int?
+    package var recordedHits: Int?
     /// The result version of the stored cells. Nil as ``recordedHits``.
-    public var recordedVersion: Int?
+    package var recordedVersion: Int?
     /// The stored figures that differ from the measured ones: `hits 3 (stored 4)`.
-    public var changes: [String] = []
+    package var changes: [String] = []
     /// As ``changes``, but only of stored cells of the build's own result version, within which no result may move.
-    public var unversionedChanges: [String] = []
+    package var unversionedChanges: [String] = []
     /// The byte hit ratio, 0…1, a mean over the seeds. Nil if every object of the trace counts 1.
-    public var byteHitRatio: Double?
+    package var byteHitRatio: Double?
     /// The mean latency, in milliseconds, a mean over the seeds. Nil without tiers and prefetching.
-    public var meanLatency: Double?
+    package var meanLatency: Double?
     /// The limit of the run. Nil if the suite states none.
-    public var limit: RunLimit?
+    package var limit: RunLimit?
     /// The object hit ratio of the limit's baseline, 0…1. Nil without a baseline.
-    public var baselineHitRatio: Double?
+    package var baselineHitRatio: Double?
     /// Whether the limit's baseline could not be run, so that the loss is not known. The default is false.
-    public var lacksBaseline = false
+    package var lacksBaseline = false
     /// Whether the result also depends on the keys of the trace, or on the recording of an access log. The default is
     /// false.
-    public var readsMoreThanRequests = false
+    package var readsMoreThanRequests = false
     /// The version of a policy that is not of Halcyon; see `PolicyInfo.version`. Nil for a policy of Halcyon.
-    public var policyVersion: Int?
+    package var policyVersion: Int?
     /// The matrix routines that make the result depend on the processor. Nil for an exact result.
-    public var systemKernels: KernelInfo?
+    package var systemKernels: KernelInfo?
     /// The duration of the run on one core, in seconds.
-    public var seconds: Double
+    package var seconds: Double
 
     /// The name: `shop, shared: lru at 1%`.
-    public var name: String { "\(place): \(policy) at \(capacity)" }
+    package var name: String { "\(place): \(policy) at \(capacity)" }
 
     /// The trace with the setting, and the kind of caches.
     var place: String { "\(trace)\(setting), \(mode.words)" }
 
     /// The object hit ratio, 0…1.
-    public var hitRatio: Double { Self.ratio(hits, requests) }
+    package var hitRatio: Double { Self.ratio(hits, requests) }
 
     /// The baseline's object hit ratio minus the policy's. Nil without a baseline.
-    public var loss: Double? { baselineHitRatio.map { $0 - hitRatio } }
+    package var loss: Double? { baselineHitRatio.map { $0 - hitRatio } }
 
     /// Whether the result is the same on every machine.
-    public var isExact: Bool { systemKernels == nil }
+    package var isExact: Bool { systemKernels == nil }
 
     /// Whether a figure differs from the stored one.
-    public var hasMoved: Bool { !changes.isEmpty }
+    package var hasMoved: Bool { !changes.isEmpty }
 
     /// Whether the hit ratio is below the floor.
     var missesFloor: Bool { limit?.floor.map { hitRatio < $0 - Self.resolution } ?? false }
@@ -89,7 +89,7 @@ public struct CheckedRun: Sendable, Equatable {
     }
 
     /// The limits that the run misses, one sentence each.
-    public var missedLimits: [String] {
+    package var missedLimits: [String] {
         var misses: [String] = []
         if missesFloor {
             misses.append("The hit ratio is \(hitRatio.percent), and the floor is \((limit?.floor ?? 0).percent).")

@@ -10,29 +10,29 @@ import HalcyonSimulation
 ///
 /// A limit holds for the runs of its policy: on every trace, in every mode and at every capacity of the experiment,
 /// as far as it names none. A run has one limit at most. With several seeds, a limit holds for the mean.
-public struct RunLimit: Sendable, Equatable {
+package struct RunLimit: Sendable, Equatable {
     /// The policy as the experiment names it: `lru`, `s3-fifo(small=0.2)`, `kingfisher`.
-    public var policy: String
+    package var policy: String
     /// The name of the trace. Nil by default: all.
-    public var trace: String?
+    package var trace: String?
     /// The kind of caches. Nil by default: all.
-    public var mode: ReplayMode?
+    package var mode: ReplayMode?
     /// The capacity as in the experiment: `1%`, `64MB`, `20`. Nil by default: all.
-    public var capacity: String?
+    package var capacity: String?
     /// The lowest accepted object hit ratio, 0…1. Nil by default: none.
-    public var floor: Double?
+    package var floor: Double?
     /// The lowest accepted byte hit ratio, 0…1, for a trace with sizes. Nil by default: none.
-    public var byteFloor: Double?
+    package var byteFloor: Double?
     /// The highest accepted mean latency in milliseconds, for tiers or prefetching. Nil by default: none.
-    public var highestLatency: Double?
+    package var highestLatency: Double?
     /// The policy of the experiment that this one is compared with, at the same capacity. Nil by default: none.
-    public var baseline: String?
+    package var baseline: String?
     /// The largest accepted difference of the baseline's object hit ratio minus this policy's; negative if this
     /// policy must be better. Nil by default: none.
-    public var highestLoss: Double?
+    package var highestLoss: Double?
 
     /// Creates a limit without any bound.
-    public init(policy: String) { self.policy = policy }
+    package init(policy: String) { self.policy = policy }
 
     /// Returns whether the limit holds for a run.
     func covers(policy: String, trace: String, mode: ReplayMode, capacity: String) -> Bool {

@@ -16,18 +16,18 @@ import Synchronization
 /// let report = try await check.run(check.schedule())
 /// print(report.text())
 /// ```
-public struct SuiteCheck: Sendable {
+package struct SuiteCheck: Sendable {
     /// The suite.
-    public let suite: Suite
+    package let suite: Suite
     /// The stored cells. Nil to check limits only.
-    public let store: ResultStore?
+    package let store: ResultStore?
     /// The number of parallel runs. The default is one per core. The report does not depend on it.
-    public var workers: Int?
+    package var workers: Int?
 
     /// Creates a check.
     ///
     /// - Parameter store: the stored cells, which need not exist yet; `nil` to check limits only.
-    public init(_ suite: Suite, store: ResultStore?) {
+    package init(_ suite: Suite, store: ResultStore?) {
         self.suite = suite
         self.store = store
     }
@@ -42,7 +42,7 @@ public struct SuiteCheck: Sendable {
     ///
     /// - Throws: `ReplayError.data(_:)` if there is neither a cell nor one that cannot be run, or the pack of the
     ///   stored results is damaged.
-    public func schedule() throws -> SuiteSchedule {
+    package func schedule() throws -> SuiteSchedule {
         let schedule = try suiteRun.schedule()
         if schedule.cells.isEmpty, schedule.failures.isEmpty, suite.experiments.allSatisfy(\.unusable.isEmpty) {
             throw ReplayError.data("\(suite.path): has no cell, so that nothing would be checked.")
@@ -51,13 +51,13 @@ public struct SuiteCheck: Sendable {
     }
 
     /// Returns a progress for ``run(_:progress:)``.
-    public func makeProgress(_ schedule: SuiteSchedule) -> SuiteProgress { SuiteProgress(schedule.cells) }
+    package func makeProgress(_ schedule: SuiteSchedule) -> SuiteProgress { SuiteProgress(schedule.cells) }
 
     /// Runs all cells of a schedule and compares their results. Stores nothing.
     ///
     /// - Throws: `ReplayError.data(_:)` if stored cells cannot be read, or a limit holds for no run or does not suit
     ///   its run.
-    public func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
+    package func run(_ schedule: SuiteSchedule, progress: SuiteProgress? = nil) async throws -> CheckReport {
         let recorded = try store.map(RecordedCells.init)
         let measured = MeasuredCells()
         let outcome = try await suiteRun.run(schedule.cells, progress: progress) { measured.add($0, $1) }

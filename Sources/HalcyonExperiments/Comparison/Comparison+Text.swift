@@ -42,8 +42,7 @@ extension Comparison {
             ])
             for trace in traces {
                 table.add([
-                    .init(trace.trace), .init(trace.cells.grouped), .init(trace.difference.signedHundredths),
-                    .init(trace.interval?.words ?? "-"),
+                    trace.trace, trace.cells.grouped, trace.difference.signedHundredths, trace.interval?.words ?? "-",
                 ])
             }
             lines += ["", table.rendered()]

@@ -11,37 +11,37 @@ import HalcyonSimulation
 ///
 /// Side `a` has two seeds here, which are averaged. A pair may have a `"trace"`, the name of the trace that it counts
 /// as. Each cell is read once for all comparisons.
-public struct ComparisonRequest: Sendable, Decodable {
+package struct ComparisonRequest: Sendable, Decodable {
     /// Two sides by the names of their cells.
-    public struct Pair: Sendable, Decodable {
+    package struct Pair: Sendable, Decodable {
         /// The cells of side A. They differ only in their seed, or in the number of a permutation of labels.
-        public var a: [String]
+        package var a: [String]
         /// The cells of side B.
-        public var b: [String]
+        package var b: [String]
         /// The trace that the pair counts as. Pairs with one name count as one trace, such as those of a trace with
         /// its sizes and with every size 1; its mean is that over all its cells. The default is the cells' trace.
-        public var trace: String?
+        package var trace: String?
     }
 
     /// One comparison.
-    public struct Item: Sendable, Decodable {
+    package struct Item: Sendable, Decodable {
         /// The compared hit ratio; the default is that of objects.
-        public var measure: HitMeasure?
+        package var measure: HitMeasure?
         /// The confidence level; the default is 0.95.
-        public var confidence: Double?
+        package var confidence: Double?
         /// The pairs, at least one.
-        public var pairs: [Pair]
+        package var pairs: [Pair]
     }
 
     /// The version of this structure.
-    public static let schema = "halcyon.comparison-request/1"
+    package static let schema = "halcyon.comparison-request/1"
 
     /// The version of this structure.
-    public var schema: String
+    package var schema: String
     /// The folders of results. A cell is read from the first folder that contains it.
-    public var folders: [String]
+    package var folders: [String]
     /// The comparisons.
-    public var comparisons: [Item]
+    package var comparisons: [Item]
 
     /// Reads a request.
     ///
@@ -49,7 +49,7 @@ public struct ComparisonRequest: Sendable, Decodable {
     ///   - data: the JSON text.
     ///   - source: the file that messages name.
     /// - Throws: `ReplayError.data(_:)` for other text.
-    public init(json data: Data, source: String) throws(ReplayError) {
+    package init(json data: Data, source: String) throws(ReplayError) {
         do { self = try JSONDecoder().decode(Self.self, from: data) } catch {
             throw .data("\(source): does not have the fields of \(Self.schema), which --pairs reads.")
         }
@@ -74,7 +74,7 @@ public struct ComparisonRequest: Sendable, Decodable {
     ///
     /// - Throws: `ReplayError.data(_:)` if a cell is not stored or broken. The same if a side has cells that differ in more
     ///   than seed and permutation, and if two sides count different requests.
-    public func run() throws(ReplayError) -> ComparisonReport {
+    package func run() throws(ReplayError) -> ComparisonReport {
         var stores: [(store: ResultStore, hashes: Set<String>)] = []
         for folder in folders {
             let store = ResultStore(folder: folder)
@@ -125,14 +125,14 @@ public struct ComparisonRequest: Sendable, Decodable {
 }
 
 /// The results of a ``ComparisonRequest``, in its order.
-public struct ComparisonReport: Sendable, Codable {
+package struct ComparisonReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.comparisons/1"
+    package var schema = "halcyon.comparisons/1"
     /// The comparisons.
-    public var comparisons: [Comparison]
+    package var comparisons: [Comparison]
 
     /// The report as one JSON object in one line.
-    public func json() throws -> Data { try JSONReport.lines([self]) }
+    package func json() throws -> Data { try JSONReport.lines([self]) }
 }
 
 extension CellIdentity {

@@ -5,15 +5,15 @@ import HalcyonSupport
 
 /// A condition on stored cells: `field=value`, as in `--where trace=shop`.
 ///
-/// A field is one of ``fields``, or a parameter of a policy by its name, such as `small=0.1`.
+/// A field is one of `fields`, or a parameter of a policy by its name, such as `small=0.1`.
 public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
     /// The name of the field.
-    public let field: String
+    package let field: String
     /// The value as the user wrote it.
-    public let value: String
+    package let value: String
 
     /// The fields besides the parameters of policies.
-    public static let fields = [
+    package static let fields = [
         "trace", "policy", "label", "capacity", "mode", "models", "prefetch", "labels", "seed", "warmup", "build",
         "result_version", "kernels", "suite", "users", "fingerprint", "hash",
     ]
@@ -36,7 +36,7 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
     /// `=`, belongs to the value: `labels=permuted within=popularity,age,mode=shared`.
     ///
     /// - Throws: `ReplayError.usage(_:)` for other text.
-    public static func list(parsing text: String) throws(ReplayError) -> [ResultCondition] {
+    package static func list(parsing text: String) throws(ReplayError) -> [ResultCondition] {
         var parts: [String] = []
         for part in PolicySpec.split(text) {
             if let last = parts.indices.last, !part.contains("=") {
@@ -72,7 +72,7 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
         return kept
     }
 
-    /// Returns whether the field is a parameter of a policy, rather than one of ``fields``.
+    /// Returns whether the field is a parameter of a policy, rather than one of `fields`.
     var isParameter: Bool { !Self.fields.contains(field) }
 
     /// The name of the parameter, if the field is one.

@@ -12,30 +12,30 @@ import HalcyonTrace
 ///
 /// Everything is checked before the first file is written. The result does not depend on the order of the folders. The
 /// cells are packed at the end; a merge that is killed before leaves files that the next one finds.
-public struct ResultMerge: Sendable {
+package struct ResultMerge: Sendable {
     /// What a merge did.
-    public struct Outcome: Sendable, Equatable {
+    package struct Outcome: Sendable, Equatable {
         /// The number of cells that were written, sums of parts included.
-        public var added = 0
+        package var added = 0
         /// The number of cells that were in the folder before.
-        public var storedBefore = 0
+        package var storedBefore = 0
         /// The number of cells that are sums of parts by user.
-        public var summed = 0
+        package var summed = 0
         /// Parts by user that cannot be added up yet, one sentence for each cell. They are copied as they are.
-        public var incomplete: [String] = []
+        package var incomplete: [String] = []
         /// The number of cells without a file that says how they were run.
-        public var withoutProvenance = 0
+        package var withoutProvenance = 0
     }
 
     /// The folder that receives the cells.
-    public let target: ResultStore
+    package let target: ResultStore
     /// The folders whose cells are copied.
-    public let sources: [ResultStore]
+    package let sources: [ResultStore]
     /// Whether cells of several builds with one result version are accepted. The default is false.
-    public var acceptsBuilds: Bool
+    package var acceptsBuilds: Bool
 
     /// Creates a merge.
-    public init(into target: ResultStore, from sources: [ResultStore], acceptsBuilds: Bool = false) {
+    package init(into target: ResultStore, from sources: [ResultStore], acceptsBuilds: Bool = false) {
         self.target = target
         self.sources = sources
         self.acceptsBuilds = acceptsBuilds
@@ -86,7 +86,7 @@ public struct ResultMerge: Sendable {
     ///
     /// - Throws: `ReplayError.usage(_:)` if the target is also a source; `ReplayError.data(_:)` if a file is broken, two
     ///   files of a cell differ, or builds are mixed; nothing is written then. `TraceError` if a file cannot be written.
-    public func run() throws -> Outcome {
+    package func run() throws -> Outcome {
         let contents = try contents()
         let parted = try CellParts(contents.parts.map { ($0.key, $0.value) })
         var outcome = Outcome()

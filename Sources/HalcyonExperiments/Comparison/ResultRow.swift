@@ -6,7 +6,7 @@ import HalcyonSimulation
 /// Names are those of `halcyon.cell/1`. A value that a cell does not have is absent.
 public struct ResultRow: Sendable {
     /// A value of a row.
-    public enum Value: Sendable, Equatable {
+    package enum Value: Sendable, Equatable {
         /// Text.
         case text(String)
         /// A whole number.
@@ -17,7 +17,7 @@ public struct ResultRow: Sendable {
         case truth(Bool)
 
         /// The value as text: whole numbers in digits, real numbers with the fewest digits that read as the same number.
-        public var text: String {
+        package var text: String {
             switch self {
             case .text(let text): text
             case .whole(let number): "\(number)"
@@ -28,14 +28,14 @@ public struct ResultRow: Sendable {
     }
 
     /// The name of the cell's file.
-    public let hash: String
+    package let hash: String
     /// The cell.
-    public let cell: StoredCell
+    package let cell: StoredCell
     /// How it was run. Nil if that is not stored.
-    public let provenance: CellProvenance?
+    package let provenance: CellProvenance?
 
     /// Creates a row. O(1), because a value is made when it is asked for.
-    public init(_ cell: StoredCell, hash: String, provenance: CellProvenance?) {
+    package init(_ cell: StoredCell, hash: String, provenance: CellProvenance?) {
         self.hash = hash
         self.cell = cell
         self.provenance = provenance
@@ -45,7 +45,7 @@ public struct ResultRow: Sendable {
     static let prefix = "p_"
 
     /// Returns the value of a column; `nil` if the cell does not have it.
-    public subscript(column: String) -> Value? {
+    package subscript(column: String) -> Value? {
         if column == "hash" { return .text(hash) }
         if let value = Self.columnsByName[column] { return value(cell, provenance) }
         guard column.hasPrefix(Self.prefix) else { return nil }
@@ -53,7 +53,7 @@ public struct ResultRow: Sendable {
     }
 
     /// The names of the columns of some rows, in order: the fixed ones, then one for each parameter of a policy.
-    public static func columnNames(_ rows: [ResultRow]) -> [String] {
+    package static func columnNames(_ rows: [ResultRow]) -> [String] {
         var parameters: Set<String> = []
         for row in rows { parameters.formUnion(row.cell.identity.parameters.keys) }
         return ["hash"] + columns.map(\.name) + parameters.sorted().map { prefix + $0 }
@@ -173,7 +173,7 @@ extension ResultRow: Encodable {
 extension ResultStore {
     /// Returns all stored cells with how they were run, in alphabetical order of their names. O(cells).
     ///
-    /// - Throws: `ReplayError.data(_:)` as ``cell(_:)`` and ``provenance(_:)``, or if the folder is no folder of results.
+    /// - Throws: `ReplayError.data(_:)` as `cell(_:)` and `provenance(_:)`, or if the folder is no folder of results.
     public func rows() throws(ReplayError) -> [ResultRow] {
         var rows: [ResultRow] = []
         for hash in try hashes() {

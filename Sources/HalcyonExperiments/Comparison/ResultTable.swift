@@ -3,18 +3,18 @@ import HalcyonSimulation
 import HalcyonSupport
 
 /// Stored cells as a table: one line for the runs that differ only in their seed.
-public struct ResultTable: Sendable {
+package struct ResultTable: Sendable {
     /// The columns by which ``text(sortedBy:emphasis:)`` can sort.
-    public static let columns = [
+    package static let columns = [
         "trace", "mode", "policy", "capacity", "prefetch", "models", "labels", "seeds", "hit_ratio", "byte_hit_ratio",
         "requests_per_second",
     ]
 
     /// The cells.
-    public let rows: [ResultRow]
+    package let rows: [ResultRow]
 
     /// Creates a table.
-    public init(_ rows: [ResultRow]) { self.rows = rows }
+    package init(_ rows: [ResultRow]) { self.rows = rows }
 
     /// Cells that differ only in their seed.
     private struct Group {
@@ -57,7 +57,7 @@ public struct ResultTable: Sendable {
     ///   - column: one of ``columns``: text from A to Z, figures from the highest; `nil` for the order of traces.
     ///   - emphasis: whether to set the titles in bold, as on a terminal.
     /// - Throws: `ReplayError.usage(_:)` for another column.
-    public func text(sortedBy column: String? = nil, emphasis: Bool = false) throws(ReplayError) -> String {
+    package func text(sortedBy column: String? = nil, emphasis: Bool = false) throws(ReplayError) -> String {
         var groups = groups
         if let column { try Self.sort(&groups, by: column) }
         let shown: [(title: String, isFigure: Bool, value: (Group) -> String)] = [
@@ -88,7 +88,7 @@ public struct ResultTable: Sendable {
             return groups.contains { !usual.contains(column.value($0)) }
         }
         var table = TextTable(columns.map { (title: $0.title, alignment: $0.isFigure ? .right : .left) })
-        for group in groups { table.add(columns.map { .init($0.value(group)) }) }
+        for group in groups { table.add(columns.map { $0.value(group) }) }
         let seeds =
             groups.count < rows.count ? " in \(groups.count.counted("row")); ± is the standard error over seeds" : ""
         return table.rendered(emphasis: emphasis) + "\(rows.count.counted("cell"))\(seeds).\n"
@@ -130,15 +130,15 @@ public struct ResultTable: Sendable {
     }
 
     /// The cells as CSV: a header, then one line per cell. A value that a cell does not have is empty.
-    public var csv: Data {
+    package var csv: Data {
         let names = ResultRow.columnNames(rows)
         var text = names.joined(separator: ",") + "\n"
-        for row in sortedRows { text += names.map { Self.quoted(row[$0]?.text ?? "") }.joined(separator: ",") + "\n" }
+        for row in sortedRows { text += names.map { (row[$0]?.text ?? "").asCSVField }.joined(separator: ",") + "\n" }
         return Data(text.utf8)
     }
 
     /// The cells as one JSON object with the schema `halcyon.results/1`.
-    public func json() throws -> Data {
+    package func json() throws -> Data {
         struct Document: Encodable {
             let schema = "halcyon.results/1"
             let rows: [ResultRow]
@@ -147,14 +147,9 @@ public struct ResultTable: Sendable {
     }
 
     /// The cells as JSON objects, one per line.
-    public func jsonLines() throws -> Data { try JSONReport.lines(sortedRows) }
+    package func jsonLines() throws -> Data { try JSONReport.lines(sortedRows) }
 
     private var sortedRows: [ResultRow] { rows.sorted { ResultOrder($0) < ResultOrder($1) } }
-
-    private static func quoted(_ field: String) -> String {
-        guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
-        return "\"" + field.replacingOccurrences(of: "\"", with: "\"\"") + "\""
-    }
 }
 
 /// The order of cells in tables: by trace, mode, policy, capacity, prefetching, models, labels and seed.

@@ -14,13 +14,13 @@ import HalcyonTrace
 ///
 /// All fields use one trace, and the verdicts hold for all its cells together. `Experiments/methods.md` states the
 /// method, its assumptions and its limits. Results do not depend on the number of threads.
-public struct Hypothesis: Sendable {
+package struct Hypothesis: Sendable {
     /// The trace, in each mode.
-    public let fields: [HypothesisField]
+    package let fields: [HypothesisField]
     /// The learner and its controls.
-    public let learner: HypothesisLearner
+    package let learner: HypothesisLearner
     /// The options of the test.
-    public let options: HypothesisOptions
+    package let options: HypothesisOptions
 
     private let runners: [FieldRunner]
 
@@ -29,7 +29,7 @@ public struct Hypothesis: Sendable {
     /// - Throws: `ReplayError` if an option is out of range or the warm-up leaves too few requests. Also if a prefetch
     ///   budget is in bytes but objects are counted, or if all objects share the property within which labels are to be
     ///   permuted.
-    public init(
+    package init(
         fields: [HypothesisField], learner: HypothesisLearner, options: HypothesisOptions = HypothesisOptions()
     ) throws(ReplayError) {
         try options.validate()
@@ -51,13 +51,13 @@ public struct Hypothesis: Sendable {
     }
 
     /// The number of replays that are run in any case.
-    public var runCount: Int { cells.count * (basicArms.count + firstArms.count) }
+    package var runCount: Int { cells.count * (basicArms.count + firstArms.count) }
 
     /// The number of replays if all permutations are needed.
-    public var mostRunCount: Int { runCount + cells.count * laterArms.count }
+    package var mostRunCount: Int { runCount + cells.count * laterArms.count }
 
     /// Returns a progress for ``run(workers:progress:)``. Its total grows if more permutations are needed.
-    public func makeProgress() -> ReplayProgress {
+    package func makeProgress() -> ReplayProgress {
         ReplayProgress(total: requests(basicArms + firstArms))
     }
 
@@ -66,7 +66,7 @@ public struct Hypothesis: Sendable {
     /// - Parameters:
     ///   - workers: the number of parallel replays; by default one per core.
     ///   - progress: receives the number of requests served.
-    public func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
+    package func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
         var gathered = cells.map { _ in
             var cell = CellHits()
             cell.permuted = options.permute.map { _ in [] }
@@ -96,7 +96,7 @@ public struct Hypothesis: Sendable {
     /// speed varies over a trace.
     ///
     /// - Parameter workers: the number of parallel replays; by default one per core.
-    public func estimate(workers: Int? = nil) -> HypothesisEstimate {
+    package func estimate(workers: Int? = nil) -> HypothesisEstimate {
         let clock = ContinuousClock()
         var (least, most) = (0.0, 0.0)
         for (number, runner) in runners.enumerated() {
@@ -202,20 +202,20 @@ public struct Hypothesis: Sendable {
 }
 
 /// The expected duration of a test.
-public struct HypothesisEstimate: Sendable, Equatable {
+package struct HypothesisEstimate: Sendable, Equatable {
     /// The number of replays that are run in any case.
-    public var replays: Int
+    package var replays: Int
     /// The number of replays if all permutations are needed.
-    public var mostReplays: Int
+    package var mostReplays: Int
     /// The number of requests of ``replays`` together.
-    public var requests: Int
+    package var requests: Int
     /// The expected duration of ``replays`` in seconds.
-    public var seconds: Double
+    package var seconds: Double
     /// The expected duration of ``mostReplays`` in seconds.
-    public var mostSeconds: Double
+    package var mostSeconds: Double
 
     /// The estimate as a sentence.
-    public var sentence: String {
+    package var sentence: String {
         let more =
             mostReplays > replays
             ? "; up to \(mostReplays.grouped) replays and \(Self.words(mostSeconds)) if a gain needs more permutations"

@@ -9,76 +9,76 @@ import HalcyonTrace
 ///
 /// Two cells with equal identities have equal results, whichever machine runs them. ``hash`` names a cell. Fractions
 /// are stored as text, so that every language writes the same bytes.
-public struct CellIdentity: Sendable, Hashable, Codable {
+package struct CellIdentity: Sendable, Hashable, Codable {
     /// Two tiers as requested.
-    public struct Tiers: Sendable, Hashable, Codable {
+    package struct Tiers: Sendable, Hashable, Codable {
         /// The capacity of the memory.
-        public var memory: String
+        package var memory: String
         /// The capacity of the disk.
-        public var disk: String
+        package var disk: String
         /// The policy of the memory, with the parameters set by the user.
-        public var memoryPolicy: String
+        package var memoryPolicy: String
         /// The policy of the disk, with the parameters set by the user.
-        public var diskPolicy: String
+        package var diskPolicy: String
         /// The lifetime of an entry in memory after its last access, in microseconds. Nil if the policy decides.
-        public var memoryLifetimeUs: Int64?
+        package var memoryLifetimeUs: Int64?
         /// The lifetime of an entry on disk after its last access, in microseconds. Nil if the policy decides.
-        public var diskLifetimeUs: Int64?
+        package var diskLifetimeUs: Int64?
         /// The latencies, in the notation of `--latency`.
-        public var latency: String
+        package var latency: String
         /// The ratio of an object's size in memory to its size on disk. Nil if it is 1.
-        public var decodedSizeRatio: String?
+        package var decodedSizeRatio: String?
     }
 
     /// Prefetching as requested.
-    public struct Prefetch: Sendable, Hashable, Codable {
+    package struct Prefetch: Sendable, Hashable, Codable {
         /// The name of the prefetch policy.
-        public var policy: String
+        package var policy: String
         /// Every parameter of the policy with its value.
-        public var parameters: [String: String]
+        package var parameters: [String: String]
         /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
-        public var budget: String
+        package var budget: String
         /// The latency of a prefetch of no bytes, in microseconds.
-        public var latencyUs: Int64
+        package var latencyUs: Int64
         /// The bandwidth of prefetches, in bytes a second. Nil if each prefetch takes the same time.
-        public var bandwidth: String?
+        package var bandwidth: String?
         /// The idle time after which a visit has ended, in microseconds. Nil for the default of 30 minutes.
-        public var idleTimeUs: Int64?
+        package var idleTimeUs: Int64?
         /// The hash of the keys; see ``RequestIdentity/keys``. Nil for a policy that does not use them.
-        public var keys: String?
+        package var keys: String?
         /// The hash of the recording of an access log; see ``RequestIdentity/recording``. Nil without one.
-        public var recording: String?
+        package var recording: String?
     }
 
     /// The hash of the requests; see `Trace.fingerprint`.
-    public var fingerprint: String
+    package var fingerprint: String
     /// The labels of the requests, in the notation of ``LabelControl``.
-    public var labels: String
+    package var labels: String
     /// The name of the policy, or of the pair of policies of two tiers.
-    public var policy: String
+    package var policy: String
     /// The parameters of the policy with their values; see `RunResult.parameters`.
-    public var parameters: [String: String]
+    package var parameters: [String: String]
     /// The capacity as requested. Nil with tiers.
-    public var capacity: String?
+    package var capacity: String?
     /// The tiers. Nil without.
-    public var tiers: Tiers?
+    package var tiers: Tiers?
     /// The kind of caches.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// The sharing of models between per-user caches; see `ReplayJob.modelSharing`.
-    public var models: ModelSharing?
+    package var models: ModelSharing?
     /// The prefetching. Nil without.
-    public var prefetch: Prefetch?
+    package var prefetch: Prefetch?
     /// The seed. Nil if the run draws no random numbers.
-    public var seed: UInt64?
+    package var seed: UInt64?
     /// The requests that are not counted, in the notation of `Warmup`: a share (`0.25`), a number of requests
     /// (`60000`) or a time (`432000s`).
-    public var warmup: String
+    package var warmup: String
     /// The result version of the build; see `BuildInfo.resultVersion`.
-    public var resultVersion: Int
+    package var resultVersion: Int
     /// The matrix routines, if results depend on the processor. Nil for portable ones.
-    public var kernels: String?
+    package var kernels: String?
     /// The part of the users that is replayed, such as `1/4`. Nil for all users.
-    public var users: String?
+    package var users: String?
 
     /// Creates the identity of a job.
     ///
@@ -125,7 +125,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     }
 
     /// The name of the cell: the first 32 hexadecimal digits of the SHA-256 digest of ``canonicalJSON``.
-    public var hash: String { Self.name(of: canonicalJSON) }
+    package var hash: String { Self.name(of: canonicalJSON) }
 
     /// Returns the first 32 hexadecimal digits of the SHA-256 digest of data.
     static func name(of data: Data) -> String {
@@ -133,7 +133,7 @@ public struct CellIdentity: Sendable, Hashable, Codable {
     }
 
     /// The identity as JSON with sorted keys and without spaces; values that are absent are left out.
-    public var canonicalJSON: Data {
+    package var canonicalJSON: Data {
         // Every value is text, a whole number or a mapping of these, which are always encodable.
         (try? JSONReport.compact(self)) ?? Data()
     }

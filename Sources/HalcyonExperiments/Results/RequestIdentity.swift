@@ -7,16 +7,16 @@ import HalcyonTrace
 ///
 /// `Trace.fingerprint` covers entries, sizes, times, categories and users. Keys and the recording of an access log
 /// decide few runs, so they have hashes of their own, which a ``CellIdentity`` has only where they decide.
-public struct RequestIdentity: Sendable, Hashable {
+package struct RequestIdentity: Sendable, Hashable {
     /// `Trace.fingerprint`.
-    public var fingerprint: String
+    package var fingerprint: String
     /// The hash of the keys of all objects, in the order of their numbers. Nil for a trace that was read without keys.
-    public var keys: String?
+    package var keys: String?
     /// The hash of the events and of the durations of fetches that an access log recorded. Nil without a recording.
-    public var recording: String?
+    package var recording: String?
 
     /// Hashes a trace. O(requests), and O(keys) for one that was read with keys.
-    public init(_ trace: Trace) {
+    package init(_ trace: Trace) {
         fingerprint = trace.fingerprint
         let names = trace.names.keys
         if names.count == trace.objectCount, names.count > 0 {

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A folder of results: the cells in one file, `cells.jsonl.zst`, and how each was run in `provenance`.
 ///
-/// While a sweep runs, each result is a file of its own in `cells`; when it is done, ``pack()`` puts them into the one
+/// While a sweep runs, each result is a file of its own in `cells`; when it is done, `pack()` puts them into the one
 /// file. Readers use both. Files are complete or absent: each is written beside and renamed. Several processes may write
 /// to one folder. A stored cell is never replaced by a different result.
 public struct ResultStore: Sendable {
@@ -18,11 +18,11 @@ public struct ResultStore: Sendable {
     public init(folder: String) { self.folder = folder }
 
     /// The path of the file that has the packed cells.
-    public var packPath: String { "\(folder)/cells.jsonl.zst" }
+    package var packPath: String { "\(folder)/cells.jsonl.zst" }
     /// The path of a cell's file, before it is packed.
-    public func path(ofCell hash: String) -> String { "\(folder)/cells/\(hash).json" }
+    package func path(ofCell hash: String) -> String { "\(folder)/cells/\(hash).json" }
     /// The path of the file that says how a cell was run.
-    public func path(ofProvenance hash: String) -> String { "\(folder)/provenance/\(hash).json" }
+    package func path(ofProvenance hash: String) -> String { "\(folder)/provenance/\(hash).json" }
 
     /// Whether the folder is one of results: it has a pack, or a folder for cells.
     public var exists: Bool {
@@ -33,7 +33,7 @@ public struct ResultStore: Sendable {
     /// name is computed from its identity.
     ///
     /// - Throws: `ReplayError.data(_:)` if the pack is damaged, or the folder is no folder of results.
-    public func hashes() throws(ReplayError) -> [String] {
+    package func hashes() throws(ReplayError) -> [String] {
         guard exists else {
             throw .data(
                 "\(folder): is no folder of results; 'replay sweep' makes one, with a file 'cells.jsonl.zst' or a folder "
@@ -64,7 +64,7 @@ public struct ResultStore: Sendable {
     /// Returns all stored cells in alphabetical order of their names. O(cells).
     ///
     /// - Throws: `ReplayError.data(_:)` as ``cell(_:)``, or if the folder is no folder of results.
-    public func cells() throws(ReplayError) -> [StoredCell] {
+    package func cells() throws(ReplayError) -> [StoredCell] {
         var cells: [StoredCell] = []
         for hash in try hashes() { cells.append(try cell(hash)) }
         return cells
@@ -74,7 +74,7 @@ public struct ResultStore: Sendable {
     ///
     /// - Throws: `ReplayError.data(_:)` if the file cannot be read, has another schema, or its name is not that of its
     ///   identity; or if the pack is damaged.
-    public func cell(_ hash: String) throws(ReplayError) -> StoredCell {
+    package func cell(_ hash: String) throws(ReplayError) -> StoredCell {
         let file = path(ofCell: hash)
         guard let data = FileManager.default.contents(atPath: file) else {
             guard let cell = try pack()?.entries[hash]?.cell else { throw .data("\(file): cannot be read.") }
@@ -104,7 +104,7 @@ public struct ResultStore: Sendable {
     /// Returns how a cell was run; `nil` if that is not stored.
     ///
     /// - Throws: `ReplayError.data(_:)` if the file cannot be read or has another schema.
-    public func provenance(_ hash: String) throws(ReplayError) -> CellProvenance? {
+    package func provenance(_ hash: String) throws(ReplayError) -> CellProvenance? {
         let file = path(ofProvenance: hash)
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         return try Self.decode(CellProvenance.self, file, schema: CellProvenance.schema)
@@ -115,7 +115,7 @@ public struct ResultStore: Sendable {
     ///
     /// - Throws: `TraceError` if it cannot be written; `ReplayError.data(_:)` if a different result is stored, or the pack
     ///   is damaged.
-    public func add(_ cell: StoredCell, _ provenance: CellProvenance?) throws {
+    package func add(_ cell: StoredCell, _ provenance: CellProvenance?) throws {
         let hash = cell.identity.hash
         let isStored = try data(ofCell: hash) != nil && self.cell(hash).hasResult(of: cell)
         if !isStored { try addFile(ofCell: hash, cell.json()) }
@@ -145,12 +145,12 @@ public struct ResultStore: Sendable {
     ///
     /// - Throws: `TraceError` if the pack cannot be written. `ReplayError.data(_:)` if a cell is broken, or its file and
     ///   the pack have different results; all files are kept then.
-    public func pack() throws { try pack(without: []) }
+    package func pack() throws { try pack(without: []) }
 
     /// Packs the cells, and removes some.
     ///
     /// - Parameter removed: the names of the cells to remove, packed or not; never all cells.
-    /// - Throws: as ``pack()``.
+    /// - Throws: as `pack()`.
     func pack(without removed: Set<String>) throws {
         if removed.isEmpty, try fileHashes().isEmpty { return }
         let lock = try PackLock(path: "\(folder)/cells.lock")
@@ -201,7 +201,7 @@ public struct ResultStore: Sendable {
     /// Stores cells and packs them, and removes all others with what says how they were run.
     ///
     /// - Parameter cells: at least one.
-    /// - Throws: as ``add(_:_:)`` and ``pack()``.
+    /// - Throws: as ``add(_:_:)`` and `pack()`.
     func replaceCells(with cells: [(cell: StoredCell, provenance: CellProvenance?)]) throws {
         try prepare()
         for (cell, provenance) in cells { try add(cell, provenance) }

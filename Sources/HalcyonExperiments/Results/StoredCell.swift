@@ -5,110 +5,110 @@ import HalcyonTrace
 /// The result of a cell as it is stored: what decides it, its counts, and the counts by resampling unit.
 ///
 /// The bytes of a stored cell depend on nothing else: not on the machine, the number of threads or the time.
-public struct StoredCell: Sendable, Codable, Equatable {
+package struct StoredCell: Sendable, Codable, Equatable {
     /// The replayed trace.
-    public struct TraceFacts: Sendable, Codable, Equatable {
+    package struct TraceFacts: Sendable, Codable, Equatable {
         /// The number of requests, warm-up included.
-        public var requests: Int
+        package var requests: Int
         /// The number of distinct objects.
-        public var objects: Int
+        package var objects: Int
         /// The number of distinct users.
-        public var users: Int
+        package var users: Int
         /// The number of distinct categories.
-        public var categories: Int
+        package var categories: Int
         /// The total size of all distinct objects, in ``sizeUnit``.
-        public var distinctSize: Int
+        package var distinctSize: Int
         /// The unit of sizes.
-        public var sizeUnit: SizeUnit
+        package var sizeUnit: SizeUnit
         /// The name that the suite gives the trace.
-        public var name: String
+        package var name: String
         /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without prefetching, and for
         /// a trace without times.
-        public var timeResolutionUs: Int64?
+        package var timeResolutionUs: Int64?
     }
 
     /// Whole numbers that are summed over counted requests. Those that do not apply are absent.
-    public struct Counts: Sendable, Codable, Equatable {
+    package struct Counts: Sendable, Codable, Equatable {
         /// The counted requests.
-        public var requests = 0
+        package var requests = 0
         /// The requests that found their object.
-        public var hits = 0
+        package var hits = 0
         /// The total size of the requests.
-        public var size = 0
+        package var size = 0
         /// The total size of the hits.
-        public var hitSize = 0
+        package var hitSize = 0
         /// The entries evicted to make room.
-        public var evictions = 0
+        package var evictions = 0
         /// The requests whose object was not admitted.
-        public var refused = 0
+        package var refused = 0
         /// The part of ``refused`` whose object is larger than the cache.
-        public var refusedTooLarge = 0
+        package var refusedTooLarge = 0
         /// The requests that found their object expired or of a different size.
-        public var stale = 0
+        package var stale = 0
         /// The requests that were not counted.
-        public var warmupRequests = 0
+        package var warmupRequests = 0
         /// The prefetched objects.
-        public var prefetched: Int?
+        package var prefetched: Int?
         /// The prefetched objects that were requested while resident.
-        public var prefetchesUsed: Int?
+        package var prefetchesUsed: Int?
         /// The prefetched objects that were requested while in flight.
-        public var prefetchesLate: Int?
+        package var prefetchesLate: Int?
         /// The total size of the prefetched objects.
-        public var prefetchedSize: Int?
+        package var prefetchedSize: Int?
         /// The total size of the prefetched objects that were not used.
-        public var prefetchWastedSize: Int?
+        package var prefetchWastedSize: Int?
         /// The requests served from memory.
-        public var memoryHits: Int?
+        package var memoryHits: Int?
         /// The requests served from disk.
-        public var diskHits: Int?
+        package var diskHits: Int?
         /// The requests fetched from the network.
-        public var networkFetches: Int?
+        package var networkFetches: Int?
     }
 
     /// The latencies of accesses to two tiers, or of requests with prefetching, in milliseconds, as text.
-    public struct Latency: Sendable, Codable, Equatable {
+    package struct Latency: Sendable, Codable, Equatable {
         /// The mean.
-        public var meanMs: String
+        package var meanMs: String
         /// The 99th percentile.
-        public var p99Ms: String
+        package var p99Ms: String
     }
 
     /// The hits over time: in windows of equal length, but for the last.
-    public struct Series: Sendable, Codable, Equatable {
+    package struct Series: Sendable, Codable, Equatable {
         /// The number of requests in a window.
-        public var window: Int
+        package var window: Int
         /// The hits of each window.
-        public var hits: [Int]
+        package var hits: [Int]
     }
 
     /// The version of this structure.
-    public static let schema = "halcyon.cell/1"
+    package static let schema = "halcyon.cell/1"
 
     /// The version of this structure.
-    public var schema = StoredCell.schema
+    package var schema = StoredCell.schema
     /// What decides the result.
-    public var identity: CellIdentity
+    package var identity: CellIdentity
     /// The replayed trace.
-    public var trace: TraceFacts
+    package var trace: TraceFacts
     /// The name of the run in tables: the policy with the parameters set by the user.
-    public var label: String
+    package var label: String
     /// The capacity of the cache, of each user's cache or of its disk tier, in the unit of sizes.
-    public var capacity: Int
+    package var capacity: Int
     /// The capacity of the memory tier. Nil without tiers.
-    public var memoryCapacity: Int?
+    package var memoryCapacity: Int?
     /// The sums over all counted requests.
-    public var counts: Counts
+    package var counts: Counts
     /// The latencies. Nil without tiers and prefetching.
-    public var latency: Latency?
+    package var latency: Latency?
     /// The sums by resampling unit.
-    public var units: UnitCounts
+    package var units: UnitCounts
     /// The hits over time.
-    public var series: Series
+    package var series: Series
 
     /// The ratio of hits to requests, 0…1; 0 without requests.
-    public var objectHitRatio: Double { counts.requests == 0 ? 0 : Double(counts.hits) / Double(counts.requests) }
+    package var objectHitRatio: Double { counts.requests == 0 ? 0 : Double(counts.hits) / Double(counts.requests) }
     /// The ratio of bytes hit to bytes requested, 0…1; 0 without requests.
-    public var byteHitRatio: Double { counts.size == 0 ? 0 : Double(counts.hitSize) / Double(counts.size) }
+    package var byteHitRatio: Double { counts.size == 0 ? 0 : Double(counts.hitSize) / Double(counts.size) }
 
     /// Creates the stored form of a run.
     init(
@@ -137,7 +137,7 @@ public struct StoredCell: Sendable, Codable, Equatable {
 
     /// Returns whether two cells have the same identity and result. Two suites may give a trace different names, and a
     /// default may be written out in one of them (`s3-fifo(small=0.1)`); neither is a difference.
-    public func hasResult(of other: StoredCell) -> Bool {
+    package func hasResult(of other: StoredCell) -> Bool {
         var renamed = other
         renamed.trace.name = trace.name
         renamed.label = label
@@ -147,44 +147,44 @@ public struct StoredCell: Sendable, Codable, Equatable {
     /// The bytes of the stored file: one line.
     ///
     /// - Throws: `EncodingError`, which no value of this type can cause.
-    public func json() throws -> Data { try JSONReport.lines([self]) }
+    package func json() throws -> Data { try JSONReport.lines([self]) }
 }
 
 /// How and where a cell was run. It does not decide the result and is stored beside it.
-public struct CellProvenance: Sendable, Codable, Equatable {
+package struct CellProvenance: Sendable, Codable, Equatable {
     /// The version of this structure.
-    public static let schema = "halcyon.provenance/1"
+    package static let schema = "halcyon.provenance/1"
 
     /// The version of this structure.
-    public var schema = CellProvenance.schema
+    package var schema = CellProvenance.schema
     /// The name of the cell.
-    public var cell: String
+    package var cell: String
     /// The version of Halcyon.
-    public var halcyonVersion = BuildInfo.current.halcyonVersion
+    package var halcyonVersion = BuildInfo.current.halcyonVersion
     /// The identifier of the executable; see `BuildInfo.identifier`.
-    public var buildId = BuildInfo.current.identifier
+    package var buildId = BuildInfo.current.identifier
     /// Whether the build was optimised.
-    public var isOptimised = BuildInfo.current.isOptimised
+    package var isOptimised = BuildInfo.current.isOptimised
     /// The name of the machine.
-    public var host: String
+    package var host: String
     /// The operating system.
-    public var system: String
+    package var system: String
     /// The number of processor cores.
-    public var cores: Int
+    package var cores: Int
     /// The matrix routines that were used.
-    public var kernels: [String]
+    package var kernels: [String]
     /// The suite that the cell was run for.
-    public var suite: String
+    package var suite: String
     /// When the run ended, in universal time: `2026-11-24T20:15:00Z`.
-    public var finishedAt: String
+    package var finishedAt: String
     /// The processor time of the run, in seconds; see `RunResult.seconds`. The counts are those of its first run.
-    public var seconds: Double
+    package var seconds: Double
     /// The requests per second of processor time, warm-up included.
-    public var requestsPerSecond: Double
+    package var requestsPerSecond: Double
     /// The heap bytes of the metadata of all caches at the end.
-    public var metadataBytes: Int
+    package var metadataBytes: Int
     /// The time for learning and planning of prefetches, in microseconds per request. Nil without prefetching.
-    public var planningMicroseconds: Double?
+    package var planningMicroseconds: Double?
 
     /// Creates the provenance of a run that has just ended.
     init(_ result: RunResult, cell: String, suite: String) {

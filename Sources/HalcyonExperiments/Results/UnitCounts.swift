@@ -15,15 +15,15 @@ public struct UnitCounts: Sendable, Codable, Equatable {
     }
 
     /// The kind of the units.
-    public var kind: Kind
+    package var kind: Kind
     /// The counted requests of each unit.
-    public var requests: [Int]
+    package var requests: [Int]
     /// The hits of each unit.
-    public var hits: [Int]
+    package var hits: [Int]
     /// The size of each unit's requests. Nil if every object has size 1.
-    public var sizes: [Int]?
+    package var sizes: [Int]?
     /// The size of each unit's hits. Nil if every object has size 1.
-    public var hitSizes: [Int]?
+    package var hitSizes: [Int]?
 }
 
 /// Counts runs over a trace by unit.

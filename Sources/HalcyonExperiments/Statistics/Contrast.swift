@@ -1,20 +1,20 @@
 import HalcyonSupport
 
 /// A paired difference of hit ratios, with its intervals.
-public struct Contrast: Sendable, Codable, Equatable {
+package struct Contrast: Sendable, Codable, Equatable {
     /// The difference of the hit ratios, each a mean over seeds (and permutations).
-    public var difference: Double
+    package var difference: Double
     /// The confidence interval of this difference alone.
-    public var interval: Interval
+    package var interval: Interval
     /// The confidence interval for all cells of the trace together (Bonferroni).
-    public var familyInterval: Interval
+    package var familyInterval: Interval
     /// The standard error of ``difference``, over units and runs together.
-    public var standardError: Double
+    package var standardError: Double
     /// The degrees of freedom of ``standardError``. Nil if nothing varies.
-    public var degrees: Double?
+    package var degrees: Double?
     /// The smallest difference that data with this noise show with a probability of 80 %. Nil if nothing varies,
     /// neither between runs nor between units.
-    public var detectable: Double?
+    package var detectable: Double?
 
     /// Creates the intervals of a difference: Student's t, with the standard error of units and runs together.
     ///

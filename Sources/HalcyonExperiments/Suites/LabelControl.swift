@@ -3,7 +3,7 @@ import HalcyonSimulation
 import HalcyonTrace
 
 /// The category labels of a run: those of the trace, or a control that tells nothing about them.
-public enum LabelControl: Sendable, Hashable, CustomStringConvertible {
+package enum LabelControl: Sendable, Hashable, CustomStringConvertible {
     /// The labels of the trace.
     case given
     /// One category for all objects: what a policy knows without labels.
@@ -17,7 +17,7 @@ public enum LabelControl: Sendable, Hashable, CustomStringConvertible {
     /// Reads `given`, `without` or a permutation such as `permuted uniform #1`.
     ///
     /// - Throws: `ReplayError.usage(_:)` for other text.
-    public init(parsing text: String) throws(ReplayError) {
+    package init(parsing text: String) throws(ReplayError) {
         switch text {
         case "given": self = .given
         case "without": self = .without
@@ -48,7 +48,7 @@ public enum LabelControl: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The notation that ``init(parsing:)`` reads.
-    public var description: String {
+    package var description: String {
         switch self {
         case .given: "given"
         case .without: "without"

@@ -3,16 +3,16 @@ import HalcyonSimulation
 /// A part of a suite's cells: part i of n, as in `--shard 2/4`.
 ///
 /// A cell belongs to the part that the hash of its identity gives, so every machine divides a suite in the same way.
-public struct Shard: Sendable, Equatable, CustomStringConvertible {
+package struct Shard: Sendable, Equatable, CustomStringConvertible {
     /// The number of this part, from 1.
-    public let number: Int
+    package let number: Int
     /// The number of parts.
-    public let count: Int
+    package let count: Int
 
     /// Reads `i/n`.
     ///
     /// - Throws: `ReplayError.usage(_:)` for other text.
-    public init(parsing text: String) throws(ReplayError) {
+    package init(parsing text: String) throws(ReplayError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1], count >= 1, (1...count).contains(number)
         else {
@@ -23,7 +23,7 @@ public struct Shard: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The notation that ``init(parsing:)`` reads.
-    public var description: String { "\(number)/\(count)" }
+    package var description: String { "\(number)/\(count)" }
 
     /// Returns whether a cell belongs to this part.
     ///

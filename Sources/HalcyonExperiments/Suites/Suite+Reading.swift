@@ -10,7 +10,7 @@ extension Suite {
     ///
     /// - Parameters:
     ///   - catalogue: the accepted policies.
-    ///   - keepsUnusable: whether a policy or tier that cannot be used is kept in ``SuiteExperiment/unusable`` with
+    ///   - keepsUnusable: whether a policy or tier that cannot be used is kept in `SuiteExperiment.unusable` with
     ///     its reason, so that the other policies run; by default it is an error.
     /// - Throws: `ReplayError.data(_:)` with file, line and column if the file cannot be read or has invalid content.
     public init(
@@ -28,7 +28,7 @@ extension Suite {
     ///   - catalogue: the accepted policies.
     ///   - keepsUnusable: as in ``init(path:catalogue:keepsUnusable:)``.
     /// - Throws: `ReplayError.data(_:)` with file, line and column.
-    public init(
+    package init(
         parsing text: String, file: String, catalogue: PolicyCatalogue = .laboratory, keepsUnusable: Bool = false
     ) throws(ReplayError) {
         let root = try YAMLValue.document(in: text, file: file, content: "a suite")

@@ -21,24 +21,24 @@ import HalcyonTrace
 /// Paths are relative to the folder of the file; `${NAME}` is an environment variable. `replay sweep` runs a suite.
 public struct Suite: Sendable {
     /// The version of the file's structure.
-    public static let schema = "halcyon.suite/1"
+    package static let schema = "halcyon.suite/1"
 
     /// The name: that of the file without its extension.
     public var name: String
     /// The file as the caller named it. Traces are relative to its folder.
-    public var path: String
+    package var path: String
     /// What the suite is to show, in one or two sentences.
-    public var description: String
+    package var description: String
     /// The folder of the results as written: relative to the folder of the suite. Nil by default:
     /// ``resultsFolder(_:)`` says which one is used.
-    public var results: String?
+    package var results: String?
     /// The traces in the order of the file.
-    public var traces: [TraceReference]
+    package var traces: [TraceReference]
     /// The experiments in the order of the file.
-    public var experiments: [SuiteExperiment]
+    package var experiments: [SuiteExperiment]
 
     /// Creates a suite.
-    public init(
+    package init(
         name: String, path: String, description: String = "", traces: [TraceReference], experiments: [SuiteExperiment]
     ) {
         self.name = name
@@ -76,9 +76,9 @@ public struct Suite: Sendable {
 }
 
 /// A part of a suite: all combinations of its lists.
-public struct SuiteExperiment: Sendable {
+package struct SuiteExperiment: Sendable {
     /// A row of an experiment: a policy, or Kingfisher's two tiers.
-    public enum Row: Sendable {
+    package enum Row: Sendable {
         /// An eviction policy.
         case policy(ConfiguredPolicy)
         /// Kingfisher's image cache as an app has it; see `ReplayJob.kingfisher(capacity:)`.
@@ -87,7 +87,7 @@ public struct SuiteExperiment: Sendable {
         case tiers
 
         /// The name in a suite: the policy with the parameters set by the user, `kingfisher` or `tiers`.
-        public var name: String {
+        package var name: String {
             switch self {
             case .policy(let policy): policy.label
             case .kingfisher: "kingfisher"
@@ -97,35 +97,35 @@ public struct SuiteExperiment: Sendable {
     }
 
     /// The name, for messages.
-    public var name: String
+    package var name: String
     /// The names of its traces; empty for all.
-    public var traces: [String] = []
+    package var traces: [String] = []
     /// The kinds of caches. The default is shared.
-    public var modes: [ReplayMode] = [.shared]
+    package var modes: [ReplayMode] = [.shared]
     /// The policies.
-    public var rows: [Row]
+    package var rows: [Row]
     /// The capacities of caches without tiers.
-    public var capacities: [CapacityRequest] = []
+    package var capacities: [CapacityRequest] = []
     /// The tiers that replace each cache; if there are any, ``capacities`` are not used.
-    public var tiers: [TierOptions] = []
+    package var tiers: [TierOptions] = []
     /// The sharing of models between per-user caches, for policies that learn. The default is shared.
-    public var models: [ModelSharing] = [.shared]
+    package var models: [ModelSharing] = [.shared]
     /// The prefetching; `nil` stands for none.
-    public var prefetch: [PrefetchOptions?] = [nil]
+    package var prefetch: [PrefetchOptions?] = [nil]
     /// The seeds of runs that draw random numbers. The default is 1.
-    public var seeds: [UInt64] = [1]
+    package var seeds: [UInt64] = [1]
     /// The labels. Runs that do not look at categories have those of the trace only.
-    public var labels: [LabelControl] = [.given]
+    package var labels: [LabelControl] = [.given]
     /// The requests at the start that are not counted. None by default.
-    public var warmup = Warmup.none
+    package var warmup = Warmup.none
     /// The limits that its runs have to keep in `replay check`. Empty by default.
-    public var limits: [RunLimit] = []
+    package var limits: [RunLimit] = []
     /// The policies, tiers and prefetch policies that cannot be used, if the suite was read in spite of them. Empty by
     /// default.
-    public var unusable: [UnusablePolicy] = []
+    package var unusable: [UnusablePolicy] = []
 
     /// Creates an experiment with the default of each list.
-    public init(name: String, rows: [Row]) {
+    package init(name: String, rows: [Row]) {
         self.name = name
         self.rows = rows
     }
@@ -185,11 +185,11 @@ public struct SuiteExperiment: Sendable {
 
 /// A policy of a suite that cannot be used: the catalogue does not have it, or it does not have a parameter. Also tiers
 /// and prefetching that cannot be used.
-public struct UnusablePolicy: Sendable, Equatable {
+package struct UnusablePolicy: Sendable, Equatable {
     /// The policy as the suite names it, or the name of the list and the line.
-    public var name: String
+    package var name: String
     /// Why it cannot be used, with file, line and column.
-    public var sentence: String
+    package var sentence: String
 }
 
 /// A job of a suite: a replay and the labels of its requests.

@@ -15,13 +15,13 @@ import Synchronization
 /// ```
 ///
 /// Each result is stored as soon as it is there, in a file of its own; at the end, the results are packed into one file
-/// (``ResultStore/pack()``). A run that is interrupted loses the running cells; the next run goes on. Stored bytes do not
+/// (`ResultStore.pack()`). A run that is interrupted loses the running cells; the next run goes on. Stored bytes do not
 /// depend on the number of threads, the order of the cells or their distribution over machines.
 public struct SuiteRun: Sendable {
     /// Which cells to run, and with what.
     public struct Options: Sendable {
         /// The part of the cells. Nil by default: all.
-        public var shard: Shard?
+        package var shard: Shard?
         /// The names of the only cells to run; empty by default: all.
         public var cells: Set<String> = []
         /// The names of the only traces to use; empty by default: all.

@@ -5,33 +5,33 @@ import HalcyonTrace
 /// The cells of a suite, before they are run.
 public struct SuiteSchedule: Sendable, Encodable {
     /// A cell of the schedule.
-    public struct Cell: Sendable, Encodable {
+    package struct Cell: Sendable, Encodable {
         /// The name of the cell.
-        public var hash: String
+        package var hash: String
         /// The name of the trace.
-        public var trace: String
+        package var trace: String
         /// The name of the run in tables.
-        public var label: String
+        package var label: String
         /// The capacity, or the capacities of the tiers, as requested.
-        public var capacity: String
+        package var capacity: String
         /// The kind of caches.
-        public var mode: ReplayMode
+        package var mode: ReplayMode
         /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
-        public var models: ModelSharing?
+        package var models: ModelSharing?
         /// The prefetch policy. Nil without.
-        public var prefetch: String?
+        package var prefetch: String?
         /// The labels of the requests.
-        public var labels: String
+        package var labels: String
         /// The seed. Nil if the run draws no random numbers.
-        public var seed: UInt64?
+        package var seed: UInt64?
         /// The requests to serve.
-        public var requests: Int
+        package var requests: Int
         /// The expected duration on one core, in seconds: rough.
-        public var estimatedSeconds: Double
+        package var estimatedSeconds: Double
         /// The expected memory besides that of the trace, in bytes: rough.
-        public var estimatedBytes: Int
+        package var estimatedBytes: Int
         /// Whether the result is stored already.
-        public var stored: Bool
+        package var stored: Bool
 
         let job: SuiteJob
         let identity: CellIdentity
@@ -53,11 +53,11 @@ public struct SuiteSchedule: Sendable, Encodable {
     }
 
     /// The version of this structure.
-    public var schema = "halcyon.plan/1"
+    package var schema = "halcyon.plan/1"
     /// The name of the suite.
-    public var suite: String
+    package var suite: String
     /// The cells by trace, those with the longest expected duration first.
-    public var cells: [Cell]
+    package var cells: [Cell]
     /// What cannot be run.
     public var failures: [Failure]
     /// The hash of the requests that caches of each kind serve, for each trace that could be read.
@@ -74,10 +74,10 @@ public struct SuiteSchedule: Sendable, Encodable {
     }
 
     /// The cells whose results are not stored.
-    public var missing: [Cell] { cells.filter { !$0.stored } }
+    package var missing: [Cell] { cells.filter { !$0.stored } }
 
     /// The schedule as one JSON object.
-    public func json() throws -> String { String(decoding: try JSONReport.data(self), as: UTF8.self) }
+    package func json() throws -> String { String(decoding: try JSONReport.data(self), as: UTF8.self) }
 }
 
 /// Estimates what a cell costs.

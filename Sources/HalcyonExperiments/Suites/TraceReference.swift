@@ -3,50 +3,50 @@ import HalcyonSimulation
 import HalcyonTrace
 
 /// A trace that an experiment names: a file, how to read it, and which of its requests to replay.
-public struct TraceReference: Sendable, Hashable {
+package struct TraceReference: Sendable, Hashable {
     /// The name in results. By default that of the file without its extensions.
-    public var name: String
+    package var name: String
     /// The file as written: relative to the folder of the suite, perhaps with environment variables
     /// (`${HALCYON_TRACES}/web.csv`).
-    public var path: String
+    package var path: String
     /// The files that continue the trace, written as ``path``, in this order; as for `--then`. Empty by default.
-    public var then: [String] = []
+    package var then: [String] = []
     /// The rule for the sizes of objects, as for `--sizes`. The default is `first`.
-    public var sizes = "first"
+    package var sizes = "first"
     /// The names of columns that differ from the usual ones, as for `--columns`. Nil by default.
-    public var columns: String?
+    package var columns: String?
     /// Whether the first line of a CSV is a header, as for `--header`. The default is `auto`.
-    public var header = HeaderRule.auto
+    package var header = HeaderRule.auto
     /// The byte between the fields of a CSV, as for `--delimiter`. Nil by default.
-    public var delimiter: UInt8?
+    package var delimiter: UInt8?
     /// The format of the file, as for `--trace-format`. Nil by default: that of its name, or one that its first lines
     /// show.
-    public var format: TraceFormat?
+    package var format: TraceFormat?
     /// The unit of times in a CSV, as for `--time-unit`. The default is seconds.
-    public var timeUnit = TimeUnit.seconds
+    package var timeUnit = TimeUnit.seconds
     /// Whether entries expire by the lifetimes of the trace, as for `--use-ttl`. False by default.
-    public var usesLifetimes = false
+    package var usesLifetimes = false
     /// The format of a published trace, as for `--preset`. Nil by default.
-    public var preset: TracePreset?
+    package var preset: TracePreset?
     /// The blocks that a range of a disk requests, as for `--block-size`. Nil by default.
-    public var blocks: BlockRule?
+    package var blocks: BlockRule?
     /// Whether writes are requests, too, as for `--count-writes`. False by default.
-    public var countsWrites = false
+    package var countsWrites = false
     /// The number of requests to skip at the start. For per-user caches it counts requests with a user.
-    public var skip = 0
+    package var skip = 0
     /// The maximum number of requests. Nil by default: no limit. For per-user caches it counts requests with a user.
-    public var limit: Int?
+    package var limit: Int?
     /// Whether requests are sorted by time instead of refused if times decrease.
-    public var sort = false
+    package var sort = false
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
-    public var shuffle: UInt64?
+    package var shuffle: UInt64?
     /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted.
     /// Nil by default.
-    public var warmupTrace: String?
+    package var warmupTrace: String?
 
     /// Creates a reference to a whole file.
-    public init(path: String, name: String? = nil) {
+    package init(path: String, name: String? = nil) {
         self.path = path
         self.name = name ?? Self.name(of: path)
     }
@@ -61,7 +61,7 @@ public struct TraceReference: Sendable, Hashable {
     ///
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of the path is not set.
-    public func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
+    package func resolvedPath(inFileAt path: String) throws(ReplayError) -> String {
         try Self.resolved(self.path, inFileAt: path)
     }
 
@@ -69,7 +69,7 @@ public struct TraceReference: Sendable, Hashable {
     ///
     /// - Parameter path: the file that names the trace; a relative path is relative to its folder.
     /// - Throws: `ReplayError.data(_:)` if an environment variable of a path is not set.
-    public func resolvedPaths(inFileAt path: String) throws(ReplayError) -> [String] {
+    package func resolvedPaths(inFileAt path: String) throws(ReplayError) -> [String] {
         try ([self.path] + then).map { file throws(ReplayError) in try Self.resolved(file, inFileAt: path) }
     }
 

@@ -98,7 +98,7 @@ public struct Sweep: Sendable {
 }
 
 /// The default number of parallel runs: one for each core that this process may use.
-public var coreCount: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
+package var coreCount: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
 
 /// Transforms values on several threads. Results are in the order of the values.
 func concurrentMap<Value: Sendable, Result: Sendable>(

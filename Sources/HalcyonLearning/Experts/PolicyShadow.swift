@@ -17,7 +17,7 @@ enum SimulatedPolicy {
     var turnoversFollowed: Double { self == .lru ? 0.1 : 1 }
 
     /// An empty cache of a capacity, beside a cache that was made in `context`.
-    func makeCache(capacity: Int, beside context: PolicyContext) -> any AnyCache {
+    func makeCache(capacity: Int, beside context: PolicyContext) -> AnyCache {
         var context = PolicyContext(
             capacity: capacity, usesUniformSizes: context.usesUniformSizes, seed: context.seed,
             lifetime: context.lifetime ?? context.usualLifetime)
@@ -54,7 +54,7 @@ struct PolicyShadow {
     }
 
     let policy: SimulatedPolicy
-    let cache: any AnyCache
+    let cache: AnyCache
     /// The last thousand differences; none when another begins to decide.
     var recent = Balance()
     var total = Balance()
@@ -62,7 +62,7 @@ struct PolicyShadow {
     /// at first.
     var decisionsUntilFair = 0
 
-    init(_ policy: SimulatedPolicy, cache: any AnyCache) { (self.policy, self.cache) = (policy, cache) }
+    init(_ policy: SimulatedPolicy, cache: AnyCache) { (self.policy, self.cache) = (policy, cache) }
 
     /// Whether it is ahead beyond chance.
     var isAhead: Bool { min(recent.lead, total.lead) > PolicyShadow.standardErrors }

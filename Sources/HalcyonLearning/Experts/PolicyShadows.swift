@@ -144,7 +144,7 @@ struct PolicyShadows: ~Copyable {
         return shift
     }
 
-    private func makeCache(_ policy: SimulatedPolicy, shift: Int) -> any AnyCache {
+    private func makeCache(_ policy: SimulatedPolicy, shift: Int) -> AnyCache {
         policy.makeCache(capacity: context.capacity >> shift, beside: context)
     }
 

@@ -42,7 +42,7 @@ public final class LearnedModel {
     }
 
     /// Returns an empty cache that learns from and decides by this model.
-    public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> any AnyCache {
+    public func makeCache(_ parameters: LearnedParameters, context: PolicyContext) -> AnyCache {
         ConfiguredPolicy(LearnedPolicy.self, parameters: parameters).makeCache(context, model: self)
     }
 

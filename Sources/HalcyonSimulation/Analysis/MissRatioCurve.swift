@@ -43,7 +43,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     public private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
     /// The result version of the build that made the curve.
     public private(set) var resultVersion = BuildInfo.current.resultVersion
-    /// The identifier of the executable; see ``BuildInfo/identifier``.
+    /// The identifier of the executable; see `BuildInfo.identifier`.
     public private(set) var buildId = BuildInfo.current.identifier
     /// Every parameter of the policy with its value; empty for LRU by stack distances.
     public var parameters: [String: String] = [:]
@@ -65,14 +65,14 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     /// first.
     public let samplingRate: Double
     /// The points by increasing capacity. Those of LRU begin at the smallest capacity with hits, and their ratios never
-    /// increase. A sampled curve begins where a cache holds at least ``smallestSample`` sampled objects.
-    public let points: [Point]
+    /// increase. A sampled curve begins where a cache holds at least `smallestSample` sampled objects.
+    public private(set) var points: [Point]
 
     /// The number of sampled objects that a cache must hold for a sampled curve to state its ratio.
-    public static let smallestSample = 8
+    package static let smallestSample = 8
 
     /// The number of objects from which on no curve can be computed: 2³¹, because stack positions have 32 bits.
-    public static let tooManyObjects = 1 << 31
+    package static let tooManyObjects = 1 << 31
 
     /// Creates a curve.
     package init(
@@ -89,7 +89,7 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     }
 
     /// Whether the curve was estimated from a sample of the objects.
-    public var isSampled: Bool { method == .sampled || method == .miniature }
+    package var isSampled: Bool { method == .sampled || method == .miniature }
 
     /// Returns the miss ratio at `capacity`: 1 below the first point, about which a sampled curve states nothing. O(log
     /// points).
@@ -105,17 +105,12 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
 
     /// Returns the last point at or below `capacity`, if there is one. O(log points).
     public func point(atCapacity capacity: UInt64) -> Point? {
-        var low = 0
-        var high = points.count
-        while low < high {
-            let middle = (low + high) / 2
-            if points[middle].capacity <= capacity { low = middle + 1 } else { high = middle }
-        }
-        return low == 0 ? nil : points[low - 1]
+        let after = points.partitionPoint { $0.capacity > capacity }
+        return after == 0 ? nil : points[after - 1]
     }
 
     /// Returns the curve at `count` capacities, evenly spaced by ratio from the first point to the last, for plots.
-    public func thinned(to count: Int) -> MissRatioCurve {
+    package func thinned(to count: Int) -> MissRatioCurve {
         guard points.count > count, count > 1, let first = points.first, let last = points.last else { return self }
         let low = Double(max(1, first.capacity))
         let ratio = Double(last.capacity) / low
@@ -141,9 +136,9 @@ public struct MissRatioCurve: Sendable, Codable, Equatable {
     }
 
     private func with(_ points: [Point]) -> MissRatioCurve {
-        MissRatioCurve(
-            policy: policy, unit: unit, method: method, requests: requests, measuredObjects: measuredObjects,
-            samplingRate: samplingRate, points: points)
+        var curve = self
+        curve.points = points
+        return curve
     }
 }
 
@@ -202,7 +197,7 @@ extension MissRatioCurve {
     public func table() -> String { MissRatioCurve.table([self]) }
 
     /// Returns curves as one table: a line about each, then a row for each capacity and a column for each policy.
-    public static func table(_ curves: [MissRatioCurve]) -> String {
+    package static func table(_ curves: [MissRatioCurve]) -> String {
         var text = curves.map(\.headline).joined()
         let isSampled = curves.contains(where: \.isSampled)
         if isSampled {
@@ -213,25 +208,24 @@ extension MissRatioCurve {
         let unit = curves.first?.unit ?? .objects
         let capacities = Set(curves.flatMap { $0.points.map(\.capacity) }).sorted()
         if capacities.isEmpty { return text }
-        var columns: [(title: String, alignment: TextTable.Alignment)] = [("capacity", .right)]
-        columns += curves.count == 1 ? [("miss ratio", .right)] : curves.map { ($0.policy, .right) }
-        if curves.count == 1, isSampled { columns.append(("standard error", .right)) }
-        var table = TextTable(columns)
+        var columns = ["capacity"] + (curves.count == 1 ? ["miss ratio"] : curves.map(\.policy))
+        if curves.count == 1, isSampled { columns.append("standard error") }
+        var table = TextTable(left: [], right: columns)
         // Sizes that are equal when rounded are shown in full.
         let rounded = Set(capacities.map { Int(clamping: $0).bytesForPeople })
         for capacity in capacities {
             let size = Int(clamping: capacity)
             let bytes = rounded.count < capacities.count ? "\(size.grouped) B" : size.bytesForPeople
-            var row = [TextTable.Cell(unit == .bytes ? bytes : size.grouped)]
+            var row = [unit == .bytes ? bytes : size.grouped]
             for curve in curves {
                 let point = curve.point(atCapacity: capacity).flatMap { $0.capacity == capacity ? $0 : nil }
                 let error = point?.standardError.map { $0.decimals(4) }
                 if curves.count == 1 {
-                    row.append(.init(point.map { $0.missRatio.decimals(4) } ?? "-"))
-                    if isSampled { row.append(.init(error ?? "-")) }
+                    row.append(point.map { $0.missRatio.decimals(4) } ?? "-")
+                    if isSampled { row.append(error ?? "-") }
                 } else {
                     let ratio = point.map { $0.missRatio.decimals(4) } ?? "-"
-                    row.append(.init(error.map { "\(ratio) ± \($0)" } ?? ratio))
+                    row.append(error.map { "\(ratio) ± \($0)" } ?? ratio)
                 }
             }
             table.add(row)
@@ -262,25 +256,25 @@ extension MissRatioCurve {
     public func csv() -> Data { MissRatioCurve.csv([self]) }
 
     /// Returns curves as one CSV, a row for each policy and capacity.
-    public static func csv(_ curves: [MissRatioCurve]) -> Data {
+    package static func csv(_ curves: [MissRatioCurve]) -> Data {
         var text = "capacity,miss_ratio,standard_error,policy,method\n"
         for curve in curves {
-            let policy = curve.policy.contains(",") ? "\"\(curve.policy)\"" : curve.policy
+            let name = "\(curve.policy.asCSVField),\(curve.method.rawValue)"
             for point in curve.points {
                 let error = point.standardError.map { "\($0)" } ?? ""
-                text += "\(point.capacity),\(point.missRatio),\(error),\(policy),\(curve.method.rawValue)\n"
+                text += "\(point.capacity),\(point.missRatio),\(error),\(name)\n"
             }
         }
         return Data(text.utf8)
     }
 
     /// Returns curves as JSON: one object for a single curve, an array for several.
-    public static func json(_ curves: [MissRatioCurve]) throws -> Data {
+    package static func json(_ curves: [MissRatioCurve]) throws -> Data {
         try curves.count == 1 ? JSONReport.data(curves[0]) : JSONReport.data(curves)
     }
 
     /// Returns one line of JSON for each point of the curves.
-    public static func jsonLines(_ curves: [MissRatioCurve]) throws -> Data {
+    package static func jsonLines(_ curves: [MissRatioCurve]) throws -> Data {
         struct Line: Encodable {
             let schema: String
             let halcyonVersion: String
@@ -307,7 +301,7 @@ extension MissRatioCurve {
     /// Returns up to `count` different capacities from `low` to `high`, both included and at least 1.
     ///
     /// - Parameter byRatio: whether neighbours have equal ratios instead of equal differences.
-    public static func capacities(_ count: Int, from low: Int, to high: Int, byRatio: Bool) -> [Int] {
+    package static func capacities(_ count: Int, from low: Int, to high: Int, byRatio: Bool) -> [Int] {
         let (low, high) = (max(1, low), max(1, high))
         guard count > 1, low < high else { return [high] }
         var chosen: [Int] = []

@@ -2,28 +2,28 @@ import HalcyonSupport
 import HalcyonTrace
 
 /// The distribution of a trace's requests over categories, and how often successive requests share one.
-public struct CategoryMix: Sendable, Codable, Equatable {
+package struct CategoryMix: Sendable, Codable, Equatable {
     /// The number of distinct categories.
-    public let count: Int
+    package let count: Int
     /// The ratio of requests with a category to all requests.
-    public let categorised: Double
+    package let categorised: Double
     /// The most requested categories. A request with several categories counts for each.
-    public let top: [TraceInspection.Share]
+    package let top: [TraceInspection.Share]
     /// The category persistence of successive requests. Nil if no two requests can be compared.
-    public let persistence: Persistence?
+    package let persistence: Persistence?
 
     /// How often a request shares a category with the same user's previous one; in a trace without users, with the
     /// previous request. Requests without categories are skipped.
-    public struct Persistence: Sendable, Codable, Equatable {
+    package struct Persistence: Sendable, Codable, Equatable {
         /// The number of pairs of successive requests.
-        public let pairs: Int
+        package let pairs: Int
         /// The ratio of pairs with a common category to all pairs.
-        public let sameAsPrevious: Double
+        package let sameAsPrevious: Double
         /// The same ratio over pairs of different objects, because an object always shares its own category.
-        public let sameAsPreviousOtherObject: Double
+        package let sameAsPreviousOtherObject: Double
         /// The probability that two random requests of the trace have a common category. If every request has one
         /// category, this is the sum of the squared shares.
-        public let chance: Double
+        package let chance: Double
     }
 
     init?(of trace: Trace, top: Int) {
@@ -101,17 +101,17 @@ extension CategoryMix.Persistence {
 }
 
 /// The distribution of a trace's requests over users, and how often users request an object again.
-public struct UserMix: Sendable, Codable, Equatable {
+package struct UserMix: Sendable, Codable, Equatable {
     /// The number of distinct users.
-    public let count: Int
+    package let count: Int
     /// The number of requests without a user.
-    public let requestsWithoutUser: Int
+    package let requestsWithoutUser: Int
     /// The users with the most requests.
-    public let top: [TraceInspection.Share]
+    package let top: [TraceInspection.Share]
     /// Among the requests with a user, the share whose object that user requested before.
-    public let reaccess: Double
+    package let reaccess: Double
     /// Among the requests with a user, the share that repeats the object of that user's previous request.
-    public let immediateRepeats: Double
+    package let immediateRepeats: Double
 
     init?(of trace: Trace, top: Int) {
         guard trace.hasUsers else { return nil }
@@ -147,19 +147,19 @@ public struct UserMix: Sendable, Codable, Equatable {
 /// least ``minimumCount`` times. Each rank is weighted by 1 / rank, so that every octave of ranks has the same
 /// weight. Rarer objects are excluded, because their ranks depend more on the trace's length than on their
 /// popularity.
-public struct PopularitySlope: Sendable, Codable, Equatable {
+package struct PopularitySlope: Sendable, Codable, Equatable {
     /// The fitted α: the frequency of the object of rank r is proportional to r to the power of -α.
-    public let alpha: Double
+    package let alpha: Double
     /// The share of the weighted variance that the line explains, 0…1.
-    public let rSquared: Double
+    package let rSquared: Double
     /// The number of objects in the fit.
-    public let objects: Int
+    package let objects: Int
 
     /// The minimum number of requests of an object in the fit.
-    public static let minimumCount = 5
+    package static let minimumCount = 5
 
     /// Fits the slope to the request counts of objects; `nil` if fewer than three qualify. O(n log n).
-    public init?(counts: [Int]) {
+    package init?(counts: [Int]) {
         let frequent = counts.filter { $0 >= PopularitySlope.minimumCount }.sorted(by: >)
         guard frequent.count >= 3 else { return nil }
         var weights = 0.0

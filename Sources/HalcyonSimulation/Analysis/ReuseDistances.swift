@@ -2,36 +2,36 @@ import HalcyonTrace
 
 /// The distribution of a trace's LRU stack distances, in objects. An LRU cache of n objects hits the accesses with a
 /// distance of n or less.
-public struct ReuseDistances: Sendable, Codable, Equatable {
+package struct ReuseDistances: Sendable, Codable, Equatable {
     /// The number of accesses to objects that were accessed before.
-    public let reaccesses: Int
+    package let reaccesses: Int
     /// The 10th, 25th, 50th, 75th, 90th and 99th percentiles of the distances. Nil without re-accesses.
-    public let percentiles: Percentiles?
+    package let percentiles: Percentiles?
     /// The number of re-accesses by distance: bucket i counts the distances from 2ⁱ to 2ⁱ⁺¹ - 1.
-    public let log2Histogram: [Int]
+    package let log2Histogram: [Int]
 
     /// Percentiles of the distances of re-accesses.
-    public struct Percentiles: Sendable, Codable, Equatable {
+    package struct Percentiles: Sendable, Codable, Equatable {
         /// The 10th percentile.
-        public let p10: Int
+        package let p10: Int
         /// The 25th percentile.
-        public let p25: Int
+        package let p25: Int
         /// The median.
-        public let p50: Int
+        package let p50: Int
         /// The 75th percentile.
-        public let p75: Int
+        package let p75: Int
         /// The 90th percentile.
-        public let p90: Int
+        package let p90: Int
         /// The 99th percentile.
-        public let p99: Int
+        package let p99: Int
     }
 
     /// Measures `trace`. O(requests · log objects).
-    public init(of trace: Trace) {
-        var stack = ObjectStackDistances()
+    package init(of trace: Trace) {
+        var stack = StackDistances(unit: .objects)
         var histogram: [Int] = Array(repeating: 0, count: trace.objectCount + 1)
         for index in 0..<trace.count {
-            if let distance = stack.record(trace.entries[index]) { histogram[distance] += 1 }
+            if let distance = stack.record(trace.entries[index], size: 1) { histogram[Int(distance)] += 1 }
         }
         var octaves: [Int] = []
         var total = 0

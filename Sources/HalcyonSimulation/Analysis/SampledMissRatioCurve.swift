@@ -29,7 +29,7 @@ import HalcyonTrace
 /// It ends at the size of all objects, where only first requests miss, if that is known.
 ///
 /// O(1) for a request whose object is not sampled, O(log sample) for others; about 250 bytes per sampled object.
-public struct SampledMissRatioCurve {
+package struct SampledMissRatioCurve {
     private static let modulus: UInt64 = 1 << 24
     private static let parts = 8
 
@@ -39,7 +39,7 @@ public struct SampledMissRatioCurve {
     }
 
     /// The unit of capacities.
-    public let unit: SizeUnit
+    package let unit: SizeUnit
     private let maximumObjects: Int
     private let salt: UInt64
     private var threshold: UInt64
@@ -58,7 +58,7 @@ public struct SampledMissRatioCurve {
     ///   - rate: the initial ratio of sampled to all objects, above 0 and at most 1.
     ///   - maximumObjects: the maximum number of objects in the sample; values below 16 count as 16. Nil for no limit.
     ///   - seed: the seed of the sample.
-    public init(unit: SizeUnit, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1) {
+    package init(unit: SizeUnit, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1) {
         self.unit = unit
         self.maximumObjects = max(16, maximumObjects ?? .max)
         let scaled = Double(SampledMissRatioCurve.modulus) * min(1, max(0, rate))
@@ -69,13 +69,13 @@ public struct SampledMissRatioCurve {
     }
 
     /// The current ratio of sampled to all objects.
-    public var rate: Double { Double(threshold) / Double(SampledMissRatioCurve.modulus) }
+    package var rate: Double { Double(threshold) / Double(SampledMissRatioCurve.modulus) }
 
     /// The current number of objects in the sample.
-    public var sampleSize: Int { members.count }
+    package var sampleSize: Int { members.count }
 
     /// Counts a request for `entry`. Its size, `size`, matters in bytes only. O(1) unless sampled.
-    public mutating func record(entry: UInt32, size: UInt64) {
+    package mutating func record(entry: UInt32, size: UInt64) {
         requests += 1
         let hash = SplitMix64.mix(UInt64(entry) ^ salt)
         if hash & (SampledMissRatioCurve.modulus - 1) < threshold { sample(entry, hash: hash, size: size) }
@@ -120,7 +120,7 @@ public struct SampledMissRatioCurve {
     /// Returns the estimated curve of the requests so far. O(distinct distances).
     ///
     /// - Parameter limits: what is known about the whole stream. Nil if nothing is.
-    public func curve(limits: Limits? = nil) -> MissRatioCurve {
+    package func curve(limits: Limits? = nil) -> MissRatioCurve {
         var points: [MissRatioCurve.Point] = []
         let total = Double(requests)
         let parts = split.map(\.histogram.weights)
@@ -169,24 +169,22 @@ public struct SampledMissRatioCurve {
     }
 
     /// What is known about the whole stream beside its sample.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The number of first requests of an object, which miss at every capacity.
-        public var firstRequests: Int
+        package var firstRequests: Int
         /// The capacity, in ``SampledMissRatioCurve/unit``, from which on only first requests miss.
-        public var distinctSize: UInt64
-
-        /// Creates limits.
-        public init(firstRequests: Int, distinctSize: UInt64) {
-            self.firstRequests = firstRequests
-            self.distinctSize = distinctSize
-        }
+        package var distinctSize: UInt64
     }
 }
 
 extension MissRatioCurve {
-    /// Returns an estimated curve of `trace` in its unit of sizes, or in `unit` if given.
+    /// Returns an estimated curve of `trace` in its unit of sizes, or in `unit` if given: LRU by SHARDS over a sample of
+    /// the objects. Each point states its standard error. O(requests), plus O(log sample) for each sampled request.
     ///
-    /// The parameters are those of ``SampledMissRatioCurve/init(unit:rate:maximumObjects:seed:)``.
+    /// - Parameters:
+    ///   - rate: the initial ratio of sampled to all objects, above 0 and at most 1.
+    ///   - maximumObjects: the maximum number of objects in the sample; values below 16 count as 16. Nil for no limit.
+    ///   - seed: the seed of the sample.
     public static func sampled(
         of trace: Trace, unit: SizeUnit? = nil, rate: Double = 0.01, maximumObjects: Int? = nil, seed: UInt64 = 1
     ) -> MissRatioCurve {
@@ -220,8 +218,7 @@ extension Trace {
 /// A stack of sampled objects and the scaled distances of their accesses.
 struct SampledStack {
     private let unit: SizeUnit
-    private var objects = ObjectStackDistances(slotCount: 64)
-    private var bytes = ByteStackDistances(slotCount: 64)
+    private var stack: StackDistances
     private(set) var histogram = LogLinearHistogram()
     /// The number of requests that the recorded ones represent, including misses at every capacity.
     private(set) var weight = 0.0
@@ -230,33 +227,20 @@ struct SampledStack {
 
     init(unit: SizeUnit) {
         self.unit = unit
+        stack = StackDistances(unit: unit, slotCount: 64)
     }
-
-    /// The number of objects on the stack.
-    var count: Int { unit == .objects ? objects.count : bytes.count }
 
     /// Counts an access to an object that was sampled at `rate`. The access represents 1 / `rate` accesses. Its
     /// distance in the sample represents 1 / `rate` times that distance.
     mutating func record(_ id: UInt32, size: UInt64, rate: Double) {
         weight += 1 / rate
-        let distance: Double
-        switch unit {
-        case .objects:
-            guard let measured = objects.record(id) else { return }
-            distance = Double(measured - 1) / rate + 1
-        case .bytes:
-            guard let measured = bytes.record(id, size: size) else { return }
-            distance = Double(measured - size) / rate + Double(size)
-        }
+        let size = unit == .objects ? 1 : size
+        guard let measured = stack.record(id, size: size) else { return }
+        let distance = Double(measured - size) / rate + Double(size)
         repeatedWeight += 1 / rate
         histogram.add(1 / rate, at: UInt64(min(distance.rounded(), 0x1p62)))
     }
 
     /// Removes an object that is no longer sampled; its recorded distances are kept.
-    mutating func remove(_ id: UInt32) {
-        switch unit {
-        case .objects: objects.remove(id)
-        case .bytes: bytes.remove(id)
-        }
-    }
+    mutating func remove(_ id: UInt32) { stack.remove(id) }
 }

@@ -5,67 +5,67 @@ import HalcyonTrace
 /// The content of a trace, as reported by `replay inspect`.
 ///
 /// Shares are between 0 and 1. A figure is nil if the trace has no data for it (no users, no categories).
-public struct TraceInspection: Sendable, Codable, Equatable {
+package struct TraceInspection: Sendable, Codable, Equatable {
     /// The version of this structure.
-    public private(set) var schema = "halcyon.inspection/1"
+    package private(set) var schema = "halcyon.inspection/1"
     /// The version of Halcyon that inspected the trace.
-    public private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
+    package private(set) var halcyonVersion = BuildInfo.current.halcyonVersion
     /// The identifier of the executable; see ``BuildInfo/identifier``.
-    public private(set) var buildId = BuildInfo.current.identifier
+    package private(set) var buildId = BuildInfo.current.identifier
     /// The hash of the requests, the one of a replay of the whole trace; see `Trace.fingerprint`.
-    public let fingerprint: String
+    package let fingerprint: String
     /// The number of requests.
-    public let requests: Int
+    package let requests: Int
     /// The number of distinct objects.
-    public let objects: Int
+    package let objects: Int
     /// The unit of sizes; with `objects` every object counts 1.
-    public let unit: SizeUnit
+    package let unit: SizeUnit
     /// The total size of all requests, in ``unit``.
-    public let requestedSize: UInt64
+    package let requestedSize: UInt64
     /// The total size of all distinct objects, in ``unit``.
-    public let distinctSize: UInt64
+    package let distinctSize: UInt64
     /// The number of objects that are requested only once.
-    public let oneHitWonders: Int
+    package let oneHitWonders: Int
     /// The times of the first and the last request, in microseconds. Nil if the trace is empty or has no times.
-    public let timeSpan: TimeRange?
+    package let timeSpan: TimeRange?
     /// The resolution of the times, in microseconds; see `TimeColumn.resolution`. Nil without times, and if all are
     /// equal.
-    public let timeResolution: Int64?
+    package let timeResolution: Int64?
     /// The fitted slope of the popularity distribution.
-    public let popularity: PopularitySlope?
+    package let popularity: PopularitySlope?
     /// The LRU stack distances of re-accesses, in distinct objects.
-    public let reuse: ReuseDistances
+    package let reuse: ReuseDistances
     /// The use of categories. Nil without categories.
-    public let categories: CategoryMix?
+    package let categories: CategoryMix?
     /// The use of users. Nil without users.
-    public let users: UserMix?
+    package let users: UserMix?
     /// The columns of a CSV with their roles, and those that were not used. Nil for formats whose fields are fixed.
-    public let columns: ColumnUse?
+    package let columns: ColumnUse?
     /// Notices of the trace reader.
-    public let notices: [String]
+    package let notices: [String]
 
     /// The times of the first and the last request.
-    public struct TimeRange: Sendable, Codable, Equatable {
+    package struct TimeRange: Sendable, Codable, Equatable {
         /// The time of the first request, in microseconds.
-        public let first: Int64
+        package let first: Int64
         /// The time of the last request, in microseconds.
-        public let last: Int64
+        package let last: Int64
     }
 
     /// The share of one category or user.
-    public struct Share: Sendable, Codable, Equatable {
+    package struct Share: Sendable, Codable, Equatable {
         /// Its name, or its number if names were not loaded.
-        public let name: String
+        package let name: String
         /// Its number of requests.
-        public let requests: Int
+        package let requests: Int
         /// Its share of all requests.
-        public let share: Double
+        package let share: Double
     }
 
     /// Inspects `trace`. O(requests · log objects) time; 8 additional bytes per request if the trace has users.
     ///
     /// - Parameter top: the number of categories and users to list.
-    public init(of trace: Trace, top: Int = 10) {
+    package init(of trace: Trace, top: Int = 10) {
         var counts = [Int](repeating: 0, count: trace.objectCount)
         var requested: UInt64 = 0
         for index in 0..<trace.count {
@@ -111,7 +111,7 @@ public struct TraceInspection: Sendable, Codable, Equatable {
 
 extension TraceInspection {
     /// The inspection as aligned lines of text, each ended by a newline.
-    public var text: String {
+    package var text: String {
         var lines: [(String, String)] = [
             ("requests", requests.grouped),
             ("objects", objects.grouped),

@@ -6,9 +6,9 @@ import HalcyonEviction
 /// (promotion). If neither tier holds it, both admit it. A hit in the memory does not reach the disk.
 final class TieredCache {
     /// The memory, or the only tier.
-    let memory: any AnyCache
+    let memory: AnyCache
     /// The disk; ``memory`` if there is only one tier.
-    private let disk: any AnyCache
+    private let disk: AnyCache
     let hasDisk: Bool
     /// The number of requests served so far, if blocks mix caches.
     var requests = 0
@@ -19,7 +19,7 @@ final class TieredCache {
     private let decodedSizeRatio: Double
 
     init(
-        memory: any AnyCache, disk: (any AnyCache)?, recyclesNumbers: Bool = false, decodedSizeRatio: Double = 1
+        memory: AnyCache, disk: AnyCache?, recyclesNumbers: Bool = false, decodedSizeRatio: Double = 1
     ) {
         self.decodedSizeRatio = decodedSizeRatio
         self.memory = memory

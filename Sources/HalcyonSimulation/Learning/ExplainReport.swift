@@ -5,44 +5,31 @@ import HalcyonLearning
 /// The result of `replay explain`, which `--format json` encodes.
 ///
 /// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``.
-public struct ExplainReport: Sendable, Codable {
+package struct ExplainReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.explain/4"
+    package var schema = "halcyon.explain/4"
     /// The version of Halcyon that made the report.
-    public var halcyonVersion = Halcyon.version
+    package var halcyonVersion = Halcyon.version
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
-    public var resultVersion = Halcyon.resultVersion
+    package var resultVersion = Halcyon.resultVersion
     /// The identifier of the executable; see `BuildInfo/identifier`.
-    public var buildId = BuildInfo.current.identifier
+    package var buildId = BuildInfo.current.identifier
     /// The replayed trace.
-    public var trace: TraceSummary
+    package var trace: TraceSummary
     /// The counts of the replay.
-    public var run: RunResult
+    package var run: RunResult
     /// The key of the explained victim.
-    public var victimKey: String?
+    package var victimKey: String?
     /// The key of the runner-up: the entry that would have been evicted instead.
-    public var runnerUpKey: String?
+    package var runnerUpKey: String?
     /// The user of the victim's cache. Nil in shared mode.
-    public var user: String?
+    package var user: String?
     /// The explanation of the model's predictions.
-    public var explanation: ModelExplanation
-
-    /// Creates a report.
-    public init(
-        trace: TraceSummary, run: RunResult, victimKey: String?, runnerUpKey: String? = nil, user: String? = nil,
-        explanation: ModelExplanation
-    ) {
-        self.trace = trace
-        self.run = run
-        self.victimKey = victimKey
-        self.runnerUpKey = runnerUpKey
-        self.user = user
-        self.explanation = explanation
-    }
+    package var explanation: ModelExplanation
 
     /// Returns the report as a table.
-    public func table() -> String {
+    package func table() -> String {
         var text = "\(trace.path): \(run.label) at \(run.capacityAsked), \(run.objectHitRatio.percent) of "
         text += "\(run.requests.counted("request")) hit\n"
         for note in trace.notes { text += "  note: \(note)\n" }
@@ -60,16 +47,13 @@ public struct ExplainReport: Sendable, Codable {
     }
 
     private func groupTable() -> String {
-        var table = TextTable([
-            ("group permuted", .left), ("loss increase", .right), ("95 % interval", .right), ("area drop", .right),
-            ("95 % interval", .right),
-        ])
+        var table = TextTable(
+            left: ["group permuted"], right: ["loss increase", "95 % interval", "area drop", "95 % interval"])
         for group in explanation.groups.sorted(by: { $0.lossIncrease.value > $1.lossIncrease.value }) {
-            table.add(
-                [
-                    group.name, group.lossIncrease.value.decimals(4), interval(group.lossIncrease),
-                    group.areaDrop.value.decimals(4), interval(group.areaDrop),
-                ].map { TextTable.Cell($0) })
+            table.add([
+                group.name, group.lossIncrease.value.decimals(4), interval(group.lossIncrease),
+                group.areaDrop.value.decimals(4), interval(group.areaDrop),
+            ])
         }
         return table.rendered()
     }
@@ -79,15 +63,12 @@ public struct ExplainReport: Sendable, Codable {
     }
 
     private func calibrationTable() -> String {
-        var table = TextTable([
-            ("probability", .left), ("samples", .right), ("mean predicted", .right), ("requested again", .right),
-        ])
+        var table = TextTable(left: ["probability"], right: ["samples", "mean predicted", "requested again"])
         for bin in explanation.calibration {
-            table.add(
-                [
-                    "\(bin.from.decimals(1)) … \(bin.to.decimals(1))", bin.count.grouped,
-                    bin.count > 0 ? bin.predicted.percent : "-", bin.count > 0 ? bin.observed.percent : "-",
-                ].map { TextTable.Cell($0) })
+            table.add([
+                "\(bin.from.decimals(1)) … \(bin.to.decimals(1))", bin.count.grouped,
+                bin.count > 0 ? bin.predicted.percent : "-", bin.count > 0 ? bin.observed.percent : "-",
+            ])
         }
         return table.rendered()
     }
@@ -104,7 +85,7 @@ public struct ExplainReport: Sendable, Codable {
         ])
         let other = victim.runnerUp
         func add(_ name: String, _ left: String, _ right: String?, _ rest: String = "") {
-            table.add([name, left, right ?? "-", rest].map { TextTable.Cell($0) })
+            table.add([name, left, right ?? "-", rest])
         }
         add("object", "\(victim.victim.object)", other.map { "\($0.object)\($0.isNewObject ? " (new)" : "")" })
         add("scored at request", victim.victim.scoredAt.grouped, other?.scoredAt.grouped)

@@ -13,24 +13,12 @@ import HalcyonTrace
 /// try replay.train().model.write(to: "model.safetensors")
 /// ```
 public struct LearnerReplay: Sendable {
-    /// The result of a training replay of `learned`.
-    public struct Training: Sendable {
-        /// The trained model.
-        public let model: PretrainedModel
+    /// The result of a training replay.
+    public struct Training<Model: Sendable>: Sendable {
+        /// The trained model: of `learned`, or of the planner.
+        public let model: Model
         /// The counts of the replay during training.
         public let run: RunResult
-    }
-
-    /// The result of a training replay of the planner.
-    public struct PlannerTraining: Sendable {
-        /// The trained planner.
-        public let planner: PretrainedPlanner
-        /// The results of prefetching during training.
-        public let result: PrefetchResult
-        /// The hit ratio with prefetching: hits by requests, 0…1.
-        public let objectHitRatio: Double
-        /// The number of replayed requests.
-        public let requests: Int
     }
 
     /// The replayed trace.
@@ -75,7 +63,7 @@ public struct LearnerReplay: Sendable {
     /// Replays the trace and returns the trained model. O(requests).
     ///
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
-    public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training {
+    public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training<PretrainedModel> {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress)
         guard let learned = model.snapshot(parameters, producer: Halcyon.version) else { throw tooShort }
         return Training(model: learned, run: outcome.result)
@@ -86,17 +74,15 @@ public struct LearnerReplay: Sendable {
     ///
     /// - Parameter prefetch: the prefetch options, whose policy is the planner.
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
-    public func trainPlanner(
+    package func trainPlanner(
         _ prefetch: PrefetchOptions, progress: ReplayProgress? = nil
-    ) throws(ReplayError) -> PlannerTraining {
+    ) throws(ReplayError) -> Training<PretrainedPlanner> {
         let (_, outcome) = try run(
             ReplayOptions(seed: seed, prefetch: prefetch), needsNetwork: false, progress: progress)
-        guard let planner = (outcome.prefetchPolicy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version),
-            let result = outcome.result.prefetch
-        else { throw .data("\(trace.count) requests gave too little to learn from: give a longer trace.") }
-        return PlannerTraining(
-            planner: planner, result: result, objectHitRatio: outcome.result.objectHitRatio,
-            requests: outcome.result.requests)
+        guard let planner = (outcome.prefetchPolicy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version) else {
+            throw .data("\(trace.count) requests gave too little to learn from: give a longer trace.")
+        }
+        return Training(model: planner, run: outcome.result)
     }
 
     /// Replays the trace and explains the model's predictions. A tenth of the labelled samples is kept, each with the
@@ -104,7 +90,7 @@ public struct LearnerReplay: Sendable {
     ///
     /// - Parameter victim: the number of the eviction to explain, from 1; 0 for none.
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from, or fewer evictions than `victim`.
-    public func explain(
+    package func explain(
         victim: Int = 0, path: String, notes: [String] = [], progress: ReplayProgress? = nil
     ) throws(ReplayError) -> ExplainReport {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress) {

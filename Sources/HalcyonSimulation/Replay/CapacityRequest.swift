@@ -18,7 +18,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// A number is plain (`1000`), has a power of 1000 (`1k`, `1.5M`, `1G`, `1T`) or an exponent (`1e3`). The case of
     /// suffixes and units is ignored.
     ///
-    /// - Throws: ``ReplayError`` if `text` is none of these, less than 1 object or byte, or more than ``largest``. A
+    /// - Throws: ``ReplayError`` if `text` is none of these, less than 1 object or byte, or more than `largest`. A
     ///   bare fraction (`0.1`) is refused, because other simulators read it as a share, and so is a number with
     ///   separators (`1,000`).
     public init(parsing text: String) throws(ReplayError) {
@@ -114,7 +114,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The largest accepted capacity, 2⁵³: more than any trace holds, and exact as a floating-point number.
-    public static let largest = 1 << 53
+    package static let largest = 1 << 53
 
     private static func checked(_ amount: UInt64, _ text: String) throws(ReplayError) -> Int {
         guard amount <= largest else {
@@ -128,7 +128,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     ///
     /// - Throws: ``ReplayError`` as ``init(parsing:)``, and for a number with a separator of thousands (`1,000`).
     ///   Also for a range that is not `from..to:count` with ends of one kind and a count from 2 to 1,000.
-    public static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
+    package static func list(parsing text: String) throws(ReplayError) -> [CapacityRequest] {
         var list: [CapacityRequest] = []
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingSpaces)
         for (part, next) in zip(parts, parts.dropFirst()) where next.first == "0" && hasSeparators("\(part),\(next)") {
@@ -209,7 +209,7 @@ public enum CapacityRequest: Sendable, Equatable, CustomStringConvertible {
     /// - Parameter distinct: the total size of all distinct objects; `nil` if it is not known, in a stream.
     /// - Throws: ``ReplayError`` for a capacity in bytes if objects are counted, and for a share if `distinct` is
     ///   nil.
-    public func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> Int {
+    package func resolved(unit: SizeUnit, distinct: Int?) throws(ReplayError) -> Int {
         switch self {
         case .number(let number): return number
         case .bytes(let bytes, let text):

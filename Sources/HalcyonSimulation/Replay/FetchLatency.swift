@@ -25,10 +25,10 @@ public enum FetchLatency: Sendable, Equatable {
     public static let standard = FetchLatency.modelled(LatencyModel())
 
     /// Whether fetches take no time.
-    public var isIdeal: Bool { self == .ideal }
+    package var isIdeal: Bool { self == .ideal }
 
     /// The latency of a fetch of no bytes, in microseconds; the median of measured fetches.
-    public var shortest: Int64 {
+    package var shortest: Int64 {
         switch self {
         case .fixed(let latency): latency
         case .modelled(let model): Int64((model.network * 1_000).rounded())
@@ -37,7 +37,7 @@ public enum FetchLatency: Sendable, Equatable {
     }
 
     /// The bandwidth in bytes a second. Nil if sizes do not matter.
-    public var bandwidth: Double? {
+    package var bandwidth: Double? {
         if case .modelled(let model) = self { model.bandwidth } else { nil }
     }
 

@@ -20,14 +20,14 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
     private var isLatencySet: Bool
     /// Whether the durations that a log recorded are required, and not only used if there are some. False by default.
-    public var requiresMeasured = false
+    package var requiresMeasured = false
 
     /// The idle time after which a user's visit has ended, in microseconds. The default is 30 minutes.
     public var idleTime = PlanningMoment.idleTime
 
     package static let plannerName = "planner"
     /// The name that repeats what a log recorded in place of a policy.
-    public static let recordedName = "recorded"
+    package static let recordedName = "recorded"
     private static let visitPlannerName = "visit-planner"
 
     /// Creates prefetching options for a policy as text.
@@ -72,7 +72,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Whether the prefetches of the log are repeated.
-    public var isRecorded: Bool { policy.name == Self.recordedName }
+    package var isRecorded: Bool { policy.name == Self.recordedName }
 
     /// Refuses to repeat what was not recorded.
     package func verify(_ recording: TraceRecording?) throws(ReplayError) {
@@ -97,10 +97,10 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Whether the policy is the planner.
-    public var isPlanner: Bool { policy.name == Self.plannerName }
+    package var isPlanner: Bool { policy.name == Self.plannerName }
 
     /// Every parameter of the policy with its value; empty for a policy without parameters.
-    public var parameters: [String: String] {
+    package var parameters: [String: String] {
         let values: [(String, String)] =
             switch policy.name {
             case Self.plannerName: PlannerParameters.table.map { ($0.name, $0.read(planner)) }
@@ -111,7 +111,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// The inputs that the policy depends on beside the accesses; none for the repetition of a log.
-    public var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
+    package var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
 
     /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {

@@ -69,9 +69,9 @@ public struct ReplayJob: Sendable {
     }
 
     /// The policy of the memory tier. Nil without tiers.
-    public var memoryPolicy: ConfiguredPolicy? { tiers.map { $0.memoryPolicy ?? policy } }
+    package var memoryPolicy: ConfiguredPolicy? { tiers.map { $0.memoryPolicy ?? policy } }
     /// The policy of the cache, or of its disk tier.
-    public var mainPolicy: ConfiguredPolicy { tiers?.diskPolicy ?? policy }
+    package var mainPolicy: ConfiguredPolicy { tiers?.diskPolicy ?? policy }
     /// The different policies of a cache: that of the memory first.
     package var policies: [ConfiguredPolicy] {
         guard let memory = memoryPolicy, memory.label != mainPolicy.label else { return [mainPolicy] }
@@ -82,16 +82,16 @@ public struct ReplayJob: Sendable {
     /// The traits of its policies together.
     package var traits: PolicyTraits { policies.reduce(into: []) { $0.formUnion($1.info.traits) } }
     /// Whether the result depends on ``ReplayOptions/seed``.
-    public var isRandomised: Bool {
+    package var isRandomised: Bool {
         traits.contains(.isRandomised) || options.prefetch?.traits.contains(.isRandomised) == true
     }
     /// Whether the result depends on the categories of the requests.
-    public var usesCategories: Bool {
+    package var usesCategories: Bool {
         traits.contains(.usesCategories) || options.prefetch?.traits.contains(.usesCategories) == true
     }
     /// How models are shared between users, where that matters: for per-user caches whose policy learns, and for
     /// prefetching with a policy for each user. Nil otherwise.
-    public var modelSharing: ModelSharing? {
+    package var modelSharing: ModelSharing? {
         guard mode == .perUser else { return nil }
         return policies.contains(where: \.learns) || hasPrefetchPolicyPerUser ? models : nil
     }
@@ -103,7 +103,7 @@ public struct ReplayJob: Sendable {
     }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
-    public static func grid(
+    package static func grid(
         policies: [ConfiguredPolicy], capacities: [CapacityRequest], options: ReplayOptions = ReplayOptions(),
         mode: ReplayMode = .shared, models: ModelSharing = .shared, tiers: TierOptions? = nil
     ) -> [ReplayJob] {
@@ -244,7 +244,7 @@ public enum ModelSharing: String, Sendable, Codable, CaseIterable {
 /// A loaded trace with the data that all replays of it share.
 public struct ReplayInput: Sendable {
     /// The requests.
-    public let trace: Trace
+    public private(set) var trace: Trace
     /// The requests by user. Nil without per-user caches.
     let users: UserRequests?
     /// The next use of each request. Nil unless an offline policy serves a shared cache.
@@ -269,16 +269,11 @@ public struct ReplayInput: Sendable {
         future = offline ? FutureKnowledge(entries: trace.entries, entryCount: trace.objectCount) : nil
     }
 
-    private init(trace: Trace, users: UserRequests?, future: FutureKnowledge?, limits: ReplayLimits) {
-        self.trace = trace
-        self.limits = limits
-        self.users = users
-        self.future = future
-    }
-
     /// Returns the same requests with different categories.
     package func relabelled(_ trace: Trace) -> ReplayInput {
-        ReplayInput(trace: trace, users: users, future: future, limits: limits)
+        var input = self
+        input.trace = trace
+        return input
     }
 }
 

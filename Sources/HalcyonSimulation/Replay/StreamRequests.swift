@@ -9,7 +9,6 @@ import HalcyonTrace
 struct StreamRequests {
     private(set) var stream: TraceStream
     private let mode: ReplayMode
-    private var piece = StreamBatch()
     /// The number of requests still to skip and still to deliver, with per-user caches.
     private var toSkip = 0
     private var toGive = Int.max
@@ -27,16 +26,14 @@ struct StreamRequests {
     /// The number of warm-up requests at the start of the piece.
     private var warmupInPiece = 0
 
-    private var objects: [UInt32] = []
-    private var sizes: [UInt64] = []
-    private var cacheSizes: [Int] = []
-    private var times: [Int64] = []
-    private var users: [UInt32] = []
-    private var categories: [CategorySetID] = []
+    /// A piece of the file, and those of its requests that are replayed: with per-user caches those that have a user.
+    private var batch = StreamBatch()
+    private var piece = StreamBatch()
     private var userNumbers = AppearanceNumbers()
     private var objectNumbers = AppearanceNumbers()
-    /// The columns of the requests of ``part`` in a piece.
-    private var selected = SelectedRequests()
+    /// The requests of ``part`` in the piece, with their positions there.
+    private var selected = StreamBatch()
+    private var positions: [UInt32] = []
 
     init(_ path: String, _ load: TraceLoadOptions, mode: ReplayMode, part: UserPart? = nil, warmup: Warmup = .none)
         throws(TraceError)
@@ -56,78 +53,62 @@ struct StreamRequests {
 
     /// Reads the next piece. Returns false at the end.
     mutating func next() throws(TraceError) -> Bool {
-        requests += objects.count
-        objects.removeAll(keepingCapacity: true)
-        while objects.isEmpty, toGive > 0 {
-            guard try stream.next(into: &piece) else { return false }
-            if mode == .shared { takePiece() } else { takeUsersOfPiece() }
+        requests += piece.entries.count
+        piece.entries.removeAll(keepingCapacity: true)
+        while piece.entries.isEmpty, toGive > 0 {
+            guard try mode == .shared ? stream.next(into: &piece) : stream.next(into: &batch) else { return false }
+            if mode == .perUser { takeUsersOfBatch() }
         }
-        if objects.isEmpty { return false }
-        identity.add(objects: objects, sizes: sizes, times: times, users: users, categories: categories)
+        if piece.entries.isEmpty { return false }
+        identity.add(piece)
         findWarmup()
         return true
     }
 
     /// Finds the warm-up requests of the piece. O(log requests).
     private mutating func findWarmup() {
-        let start = firstTime ?? times[0]
+        let start = firstTime ?? piece.times[0]
         firstTime = start
         switch warmup {
         case .share: warmupInPiece = 0
-        case .requests(let count): warmupInPiece = max(0, min(objects.count, count - requests))
-        case .time(let time):
-            var (low, high) = (0, objects.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if times[middle] - start < time { low = middle + 1 } else { high = middle }
-            }
-            warmupInPiece = low
+        case .requests(let count): warmupInPiece = max(0, min(piece.entries.count, count - requests))
+        case .time(let time): warmupInPiece = piece.times.partitionPoint { $0 - start >= time }
         }
         warmupRead += warmupInPiece
     }
 
     /// The size of the first request of the piece.
-    var firstSize: UInt64 { sizes[0] }
+    var firstSize: UInt64 { piece.sizes[0] }
 
     /// Returns the first request of the piece with a size other than `size`: its index in the piece, and its size.
     func firstOther(than size: UInt64) -> (place: Int, size: UInt64)? {
-        sizes.firstIndex { $0 != size }.map { ($0, sizes[$0]) }
+        piece.sizes.firstIndex { $0 != size }.map { ($0, piece.sizes[$0]) }
     }
 
     /// Calls `body` with the piece as a block, or as two where the warm-up ends. A block is empty if no request
     /// belongs to the part of the users.
     mutating func withBlock(unit: CacheUnit, _ body: (borrowing RequestBlock) -> Void) {
-        guard let part else {
-            cacheSizes = unit.usesUniformSizes ? [] : sizes.map { Int(clamping: $0) }
-            return block(
-                objects: objects, sizes: cacheSizes, times: times, users: users, categories: categories, positions: nil,
-                warmup: warmupInPiece, body)
-        }
+        guard let part else { return block(piece, positions: nil, warmup: warmupInPiece, unit, body) }
         selected.removeAll()
-        for index in objects.indices where part.contains(users[index]) {
-            selected.positions.append(UInt32(index))
-            selected.objects.append(objects[index])
-            selected.users.append(users[index])
-            selected.times.append(times[index])
-            if !unit.usesUniformSizes { selected.sizes.append(Int(clamping: sizes[index])) }
-            if !categories.isEmpty { selected.categories.append(categories[index]) }
+        positions.removeAll(keepingCapacity: true)
+        for index in piece.entries.indices where part.contains(piece.users[index]) {
+            positions.append(UInt32(index))
+            selected.append(index, of: piece)
         }
-        block(
-            objects: selected.objects, sizes: selected.sizes, times: selected.times, users: selected.users,
-            categories: selected.categories, positions: selected.positions,
-            warmup: selected.positions.prefix { $0 < warmupInPiece }.count, body)
+        block(selected, positions: positions, warmup: positions.prefix { $0 < warmupInPiece }.count, unit, body)
     }
 
     private func block(
-        objects: [UInt32], sizes: [Int], times: [Int64], users: [UInt32], categories: [CategorySetID],
-        positions: [UInt32]?, warmup: Int, _ body: (borrowing RequestBlock) -> Void
+        _ columns: StreamBatch, positions: [UInt32]?, warmup: Int, _ unit: CacheUnit,
+        _ body: (borrowing RequestBlock) -> Void
     ) {
-        let (count, sets) = (objects.count, stream.categorySets)
-        objects.withUnsafeBufferPointer { objects in
+        let (count, sets) = (columns.entries.count, stream.categorySets)
+        let sizes = unit.usesUniformSizes ? [] : columns.sizes.map { Int(clamping: $0) }
+        columns.entries.withUnsafeBufferPointer { objects in
             sizes.withUnsafeBufferPointer { sizes in
-                times.withUnsafeBufferPointer { times in
-                    users.withUnsafeBufferPointer { users in
-                        categories.withUnsafeBufferPointer { categories in
+                columns.times.withUnsafeBufferPointer { times in
+                    columns.users.withUnsafeBufferPointer { users in
+                        columns.categorySets.withUnsafeBufferPointer { categories in
                             (positions ?? []).withUnsafeBufferPointer { places in
                                 guard let firstObject = objects.baseAddress else { return }
                                 func serve(_ range: Range<Int>, isWarmup: Bool) {
@@ -145,7 +126,7 @@ struct StreamRequests {
                                             isWarmup: isWarmup, warmup: warmupRead, categorySets: sets))
                                 }
                                 if warmup > 0 { serve(0..<warmup, isWarmup: true) }
-                                if warmupInPiece < self.objects.count { serve(warmup..<count, isWarmup: false) }
+                                if warmupInPiece < piece.entries.count { serve(warmup..<count, isWarmup: false) }
                             }
                         }
                     }
@@ -159,7 +140,7 @@ struct StreamRequests {
         var facts = SourceFacts(streamOf: unit)
         facts.sizeUnit = stream.sizeUnit
         facts.hasTimes = !stream.report.noTimes
-        facts.requests = requests + objects.count
+        facts.requests = requests + piece.entries.count
         facts.warmup = warmupRead
         facts.objectCount = identity.objects.count
         facts.userCount = identity.users.count
@@ -176,21 +157,11 @@ struct StreamRequests {
         return facts
     }
 
-    private mutating func takePiece() {
-        objects = piece.entries
-        sizes = piece.sizes
-        times = piece.times
-        users = piece.users
-        categories = piece.categorySets
-    }
-
-    private mutating func takeUsersOfPiece() {
-        sizes.removeAll(keepingCapacity: true)
-        times.removeAll(keepingCapacity: true)
-        users.removeAll(keepingCapacity: true)
-        categories.removeAll(keepingCapacity: true)
-        for index in piece.entries.indices {
-            guard index < piece.users.count, piece.users[index] != Trace.noUser else {
+    /// Makes the piece of the requests of the batch that have a user.
+    private mutating func takeUsersOfBatch() {
+        piece.removeAll()
+        for index in batch.entries.indices {
+            guard index < batch.users.count, batch.users[index] != Trace.noUser else {
                 withoutUser += 1
                 continue
             }
@@ -200,33 +171,29 @@ struct StreamRequests {
             }
             if toGive == 0 { break }
             toGive -= 1
-            let user = userNumbers.number(of: piece.users[index])
-            let object = objectNumbers.number(of: piece.entries[index])
-            objects.append(object)
-            users.append(user)
-            sizes.append(piece.sizes[index])
-            times.append(piece.times[index])
-            if index < piece.categorySets.count { categories.append(piece.categorySets[index]) }
+            piece.append(
+                index, of: batch, user: userNumbers.number(of: batch.users[index]),
+                entry: objectNumbers.number(of: batch.entries[index]))
         }
     }
 }
 
-/// Columns of some requests of a piece.
-private struct SelectedRequests {
-    var positions: [UInt32] = []
-    var objects: [UInt32] = []
-    var sizes: [Int] = []
-    var times: [Int64] = []
-    var users: [UInt32] = []
-    var categories: [CategorySetID] = []
-
-    mutating func removeAll() {
-        positions.removeAll(keepingCapacity: true)
-        objects.removeAll(keepingCapacity: true)
-        sizes.removeAll(keepingCapacity: true)
+extension StreamBatch {
+    fileprivate mutating func removeAll() {
+        entries.removeAll(keepingCapacity: true)
         times.removeAll(keepingCapacity: true)
+        sizes.removeAll(keepingCapacity: true)
         users.removeAll(keepingCapacity: true)
-        categories.removeAll(keepingCapacity: true)
+        categorySets.removeAll(keepingCapacity: true)
+    }
+
+    /// Appends a request of another batch that has users, if given under another number of its user and its object.
+    fileprivate mutating func append(_ index: Int, of other: StreamBatch, user: UInt32? = nil, entry: UInt32? = nil) {
+        entries.append(entry ?? other.entries[index])
+        times.append(other.times[index])
+        sizes.append(other.sizes[index])
+        users.append(user ?? other.users[index])
+        if index < other.categorySets.count { categorySets.append(other.categorySets[index]) }
     }
 }
 
@@ -251,6 +218,19 @@ private struct AppearanceNumbers {
     }
 }
 
+extension RandomAccessCollection where Index == Int {
+    /// Returns the position of the first element that meets `condition`, which all after it meet, too; the end if none
+    /// does. O(log n).
+    func partitionPoint(where condition: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
 /// The fingerprint of a stream and its distinct objects, users and categories, updated piece by piece. One byte for
 /// each object, user and category set.
 struct StreamIdentity {
@@ -264,20 +244,18 @@ struct StreamIdentity {
     /// The size of the smallest request; 0 without requests.
     var smallestSize: Int { smallest == .max ? 0 : Int(clamping: smallest) }
 
-    mutating func add(
-        objects: [UInt32], sizes: [UInt64], times: [Int64], users: [UInt32], categories: [CategorySetID]
-    ) {
-        for index in objects.indices {
-            let size = index < sizes.count ? sizes[index] : 1
+    mutating func add(_ piece: StreamBatch) {
+        for index in piece.entries.indices {
+            let size = index < piece.sizes.count ? piece.sizes[index] : 1
             smallest = min(smallest, size)
-            if self.objects.insert(objects[index]) { distinctSize &+= Int(clamping: size) }
-            add(UInt64(objects[index]))
+            if objects.insert(piece.entries[index]) { distinctSize &+= Int(clamping: size) }
+            add(UInt64(piece.entries[index]))
             add(size)
-            add(UInt64(bitPattern: times[index]))
-            let user = index < users.count ? users[index] : Trace.noUser
-            if user != Trace.noUser { self.users.insert(user) }
+            add(UInt64(bitPattern: piece.times[index]))
+            let user = index < piece.users.count ? piece.users[index] : Trace.noUser
+            if user != Trace.noUser { users.insert(user) }
             add(UInt64(user))
-            let set = index < categories.count ? categories[index] : 0
+            let set = index < piece.categorySets.count ? piece.categorySets[index] : 0
             if set != 0 { categorySets.insert(set) }
             add(UInt64(set))
         }

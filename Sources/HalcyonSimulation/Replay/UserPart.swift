@@ -2,7 +2,7 @@ import HalcyonSupport
 
 /// A part of the users of a trace, so that per-user caches can be replayed in parts, on one machine or many.
 ///
-/// A user belongs to part 1 + ``hash(of:)`` mod n of n. The number of a user is that in the whole trace, in order of first
+/// A user belongs to part 1 + `hash(of:)` mod n of n. The number of a user is that in the whole trace, in order of first
 /// appearance, so the parts do not depend on names or machines. All counts of n parts add up to those of the whole trace:
 /// a cache of one user does the same in both.
 ///
@@ -36,13 +36,13 @@ public struct UserPart: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameter user: the number of the user in the whole trace.
     @inline(__always)
-    public func contains(_ user: UInt32) -> Bool { Self.hash(of: user) % UInt64(count) == UInt64(number - 1) }
+    package func contains(_ user: UInt32) -> Bool { Self.hash(of: user) % UInt64(count) == UInt64(number - 1) }
 
     /// Returns the hash that assigns a user to a part. It is the first output of SplitMix64 that starts from the number of
     /// the user, and is fixed for all versions. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number
     /// generators", 2014.
     @inline(__always)
-    public static func hash(of user: UInt32) -> UInt64 { SplitMix64.mix(UInt64(user) &+ 0x9E37_79B9_7F4A_7C15) }
+    package static func hash(of user: UInt32) -> UInt64 { SplitMix64.mix(UInt64(user) &+ 0x9E37_79B9_7F4A_7C15) }
 
     /// Returns the number that digits without a sign stand for.
     private static func whole(_ digits: Substring) -> Int? {

@@ -20,7 +20,7 @@ public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFl
     public init(floatLiteral share: Double) { self = .share(share) }
 
     /// The forms that ``init(parsing:)`` accepts, for messages and help.
-    public static let accepted =
+    package static let accepted =
         "a share (25% or 0.25), a number of requests (60000 or 60k) or a time (5d, 12h, 30min, 90s)"
 
     /// Reads a share, a number of requests or a time with the unit `ms`, `s`, `min`, `h`, `d` or `w`.
@@ -56,7 +56,7 @@ public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFl
     }
 
     /// Whether no request is part of the warm-up.
-    public var isNone: Bool {
+    package var isNone: Bool {
         switch self {
         case .share(let share): share == 0
         case .requests(let count): count == 0
@@ -68,28 +68,18 @@ public enum Warmup: Sendable, Hashable, CustomStringConvertible, ExpressibleByFl
     ///
     /// A warm-up trace (`Trace.warmed(by:)`) is not counted in any case. The warm-up is then a part of the requests
     /// after it.
-    public func requests(of trace: Trace) -> Int {
+    package func requests(of trace: Trace) -> Int {
         let first = trace.warmupCount
         let count = trace.count - first
         let own =
             switch self {
             case .share(let share): Int((share * Double(count)).rounded(.down))
             case .requests(let number): number
-            case .time(let time): Self.earlier(than: time, in: trace, from: first)
+            case .time(let time) where count > 0:
+                trace.times[first...].partitionPoint { $0 - trace.times[first] >= time } - first
+            case .time: 0
             }
         return first + min(count, max(0, own))
-    }
-
-    /// Returns the number of requests from `first` on that are earlier than `time` after it.
-    private static func earlier(than time: Int64, in trace: Trace, from first: Int) -> Int {
-        guard first < trace.count else { return 0 }
-        var (low, high) = (first, trace.count)
-        let start = trace.times[first]
-        while low < high {
-            let middle = (low + high) / 2
-            if trace.times[middle] - start < time { low = middle + 1 } else { high = middle }
-        }
-        return low - first
     }
 
     /// Refuses a warm-up that the requests do not have, or that leaves none to count.

@@ -1,64 +1,42 @@
 import HalcyonEviction
 
 /// The policies of a catalogue, for `replay policies`.
-public struct PolicyList: Sendable, Encodable {
+package struct PolicyList: Sendable, Encodable {
     /// One policy.
-    public struct Item: Sendable, Encodable {
+    package struct Item: Sendable, Encodable {
         /// The name of the policy.
-        public let name: String
+        package let name: String
         /// A summary of the policy.
-        public let summary: String
+        package let summary: String
         /// The paper or code that it follows.
-        public let source: String
+        package let source: String
         /// The names of its traits.
-        public let traits: [String]
+        package let traits: [String]
         /// Which objects the policy refuses. Nil for a policy that admits every object.
-        public let admissionRule: String?
+        package let admissionRule: String?
         /// The version of a policy that is not of Halcyon; see `PolicyInfo.version`. Nil for a policy of Halcyon.
-        public let version: Int?
+        package let version: Int?
         /// The parameters.
-        public let parameters: [Setting]
-    }
-
-    /// One parameter.
-    public struct Setting: Sendable, Encodable {
-        /// The name of the parameter.
-        public let name: String
-        /// The effect of the parameter.
-        public let help: String
-        /// The accepted values.
-        public let accepts: String
-        /// The default value.
-        public let defaultValue: String
-
-        init(_ parameter: PolicyEntry.ParameterInfo) {
-            (name, help) = (parameter.name, parameter.help)
-            (accepts, defaultValue) = (parameter.accepts, parameter.defaultValue)
-        }
-
-        /// The line of the list.
-        var text: String { "    \(name)=\(defaultValue): \(help) (\(accepts))\n" }
+        package let parameters: [PolicyEntry.ParameterInfo]
     }
 
     /// The policies in the catalogue's order.
-    public let policies: [Item]
+    package let policies: [Item]
     /// The parameters of the admission rule, which every policy accepts; see `AdmissionParameters`.
-    public let admissionParameters: [Setting]
+    package let admissionParameters = AdmissionParameters.infos
 
     /// Creates a list of these policies.
-    public init(_ entries: [PolicyEntry]) {
-        admissionParameters = AdmissionParameters.infos.map(Setting.init)
+    package init(_ entries: [PolicyEntry]) {
         policies = entries.map { entry in
             Item(
                 name: entry.info.name, summary: entry.info.summary, source: entry.info.source,
                 traits: entry.info.traits.nameList, admissionRule: entry.info.admissionRule,
-                version: entry.info.version,
-                parameters: entry.parameters.map(Setting.init))
+                version: entry.info.version, parameters: entry.parameters)
         }
     }
 
     /// The list as text.
-    public var text: String {
+    package var text: String {
         var text = ""
         for item in policies {
             text += "\(item.name): \(item.summary)\n"
@@ -72,4 +50,9 @@ public struct PolicyList: Sendable, Encodable {
         for setting in admissionParameters { text += setting.text }
         return text
     }
+}
+
+extension PolicyEntry.ParameterInfo {
+    /// The line of the list.
+    fileprivate var text: String { "    \(name)=\(defaultValue): \(help) (\(accepts))\n" }
 }

@@ -6,8 +6,8 @@ extension ReplayReport {
     public func csv() -> Data { Self.csv([self]) }
 
     /// Returns several reports as one CSV.
-    public static func csv(_ reports: [ReplayReport]) -> Data {
-        let lines = [columns.map(\.name)] + reports.flatMap(\.rows).map { $0.map(quoted) }
+    package static func csv(_ reports: [ReplayReport]) -> Data {
+        let lines = [columns.map(\.name)] + reports.flatMap(\.rows).map { $0.map(\.asCSVField) }
         return Data(lines.map { $0.joined(separator: ",") + "\n" }.joined().utf8)
     }
 
@@ -133,9 +133,12 @@ extension ReplayReport {
             ("\(kind)_\(column.name)", { $1.timings.map { column.value(times($0)) } ?? "" })
         }
     }
+}
 
-    private static func quoted(_ field: String) -> String {
-        guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
-        return "\"" + field.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+extension String {
+    /// The text as a field of CSV, quoted if necessary.
+    package var asCSVField: String {
+        guard contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return self }
+        return "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 }

@@ -12,20 +12,13 @@ extension ReplayReport {
     ///   - emphasis: whether to set bold text, as on a terminal.
     public func table(_ options: TableOptions = TableOptions(), emphasis: Bool = false) -> String {
         var text = header
-        var capacities: [(capacity: Int, requested: String)] = []
-        for run in runs
-        where !capacities.contains(where: { $0.capacity == run.capacity && $0.requested == run.capacityAsked }) {
-            capacities.append((run.capacity, run.capacityAsked))
-        }
-        let groups = capacities.map { place in
-            runs.filter { $0.capacity == place.capacity && $0.capacityAsked == place.requested }
-        }
+        let groups = Self.byCapacity(runs)
         let tables = groups.map { RunTable($0, trace: trace, options: options) }
         // A note that all tables share stands once, below the last one.
         let notes = tables.map(\.notes)
         let shared = notes.count > 1 ? notes[0].filter { note in notes.allSatisfy { $0.contains(note) } } : []
         for (number, group) in groups.enumerated() {
-            text += "\n" + title(of: group, requested: capacities[number].requested) + "\n"
+            text += "\n" + title(of: group) + "\n"
             text += tables[number].rendered(emphasis: emphasis)
             text += Self.lines(of: notes[number].filter { !shared.contains($0) })
             text += breakdown(of: group, by: "category", \.categories) + breakdown(of: group, by: "user", \.users)
@@ -54,9 +47,10 @@ extension ReplayReport {
         return text
     }
 
-    private func title(of group: [RunResult], requested: String) -> String {
+    private func title(of group: [RunResult]) -> String {
         // Beside policies in one cache, a run in two tiers is described by a note.
         let run = group.first { $0.tiers == nil } ?? group[0]
+        let requested = run.capacityAsked
         var text: String
         if let tiers = run.tiers {
             let ratio = tiers.decodedSizeRatio.map { " (decoded, \($0.decimals(1)) × the size on disk)" } ?? ""
@@ -85,14 +79,11 @@ extension ReplayReport {
     func timings(of group: [RunResult]) -> String {
         guard let clock = group.compactMap(\.timings).map(\.clock).max() else { return "" }
         var table = TextTable(
-            [(title: "policy", alignment: .left), (title: "ns", alignment: .left)]
-                + ["times", "mean", "p50", "p90", "p99", "p99.9", "max"].map { (title: $0, alignment: .right) })
+            left: ["policy", "ns"], right: ["times", "mean", "p50", "p90", "p99", "p99.9", "max"])
         for run in RunRow.rows(group).map(\.first) {
             for (name, times) in run.timings?.kinds ?? [] {
                 let figures = [times.p50, times.p90, times.p99, times.p999, times.max].map(\.grouped)
-                table.add(
-                    [.init(run.label), .init(name), .init(times.count.grouped), .init(times.mean.decimals(0))]
-                        + figures.map { .init($0) })
+                table.add([run.label, name, times.count.grouped, times.mean.decimals(0)] + figures)
             }
         }
         let seeds = group.count > RunRow.rows(group).count ? " Of several seeds, the first one is shown." : ""
@@ -110,14 +101,10 @@ extension ReplayReport {
         guard let first = group.first.flatMap(tallies), !first.isEmpty else { return "" }
         let rows = RunRow.rows(group)
         let names = first.sorted { ($1.value.requests, $0.key) < ($0.value.requests, $1.key) }
-        var table = TextTable(
-            [(title: what, alignment: .left), (title: "requests", alignment: .right)]
-                + rows.map { (title: $0.label, alignment: .right) })
+        var table = TextTable(left: [what], right: ["requests"] + rows.map(\.label))
         for (name, tally) in names.prefix(Self.listed) {
-            let ratios = rows.map { row in
-                TextTable.Cell(row.meanIfAll { tallies($0)?[name]?.objectHitRatio }?.percent ?? "-")
-            }
-            table.add([.init(name), .init(tally.requests.grouped)] + ratios)
+            let ratios = rows.map { $0.meanIfAll { tallies($0)?[name]?.objectHitRatio }?.percent ?? "-" }
+            table.add([name, tally.requests.grouped] + ratios)
         }
         let rest = names.count - Self.listed
         return "\n" + table.rendered() + (rest > 0 ? "and \(rest.grouped) more, in --format json and csv\n" : "")
@@ -128,12 +115,12 @@ extension ReplayReport {
     /// Returns the results of prefetching in runs at one capacity; empty without prefetching.
     func prefetching(of group: [RunResult]) -> String {
         guard let first = group.lazy.compactMap(\.prefetch).first else { return "" }
-        var columns: [(title: String, alignment: TextTable.Alignment)] = [("prefetching", .left)]
-        columns += [
-            "hit ratio", "without", "owed", "fetched", "precision", "coverage", "pollution", "timely", "wasted", "µs",
-        ]
-        .map { ($0, .right) }
-        var table = TextTable(columns)
+        var table = TextTable(
+            left: ["prefetching"],
+            right: [
+                "hit ratio", "without", "owed", "fetched", "precision", "coverage", "pollution", "timely", "wasted",
+                "µs",
+            ])
         let rows = RunRow.rows(group).filter { $0.first.prefetch != nil }
         for row in rows {
             func mean(_ value: (PrefetchResult, Double) -> Double) -> Double {
@@ -146,9 +133,8 @@ extension ReplayReport {
                 mean { prefetch, _ in prefetch.pollution }, mean { prefetch, _ in prefetch.timeliness },
                 mean { prefetch, _ in prefetch.wastedShare },
             ]
-            table.add(
-                [.init(row.label)] + shares.map { .init($0.percent) }
-                    + [.init(mean { prefetch, _ in prefetch.planningMicroseconds }.decimals(1))])
+            let microseconds = mean { prefetch, _ in prefetch.planningMicroseconds }
+            table.add([row.label] + shares.map(\.percent) + [microseconds.decimals(1)])
         }
         var text = "\n" + table.rendered()
         text += "Budget \(first.budget); a fetch takes: \(first.latency). \(first.resolutionSentence)"
@@ -183,13 +169,11 @@ extension ReplayReport {
     private func calibration(of run: RunResult) -> String {
         guard let prefetch = run.prefetch, prefetch.calibration.contains(where: { $0.count > 0 }) else { return "" }
         var table = TextTable(
-            [(title: "\(prefetch.policy): probability", alignment: .left)]
-                + ["candidates", "predicted", "observed"].map { (title: $0, alignment: .right) })
+            left: ["\(prefetch.policy): probability"], right: ["candidates", "predicted", "observed"])
         for bin in prefetch.calibration where bin.count > 0 {
             table.add([
-                .init("\(bin.from.percent) to \(bin.to.percent)"), .init(bin.count.grouped),
-                .init(bin.predicted.percent),
-                .init(bin.observed.percent),
+                "\(bin.from.percent) to \(bin.to.percent)", bin.count.grouped, bin.predicted.percent,
+                bin.observed.percent,
             ])
         }
         return "\n" + table.rendered()

@@ -14,7 +14,7 @@ public struct ReplayReport: Sendable, Codable {
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
     public var resultVersion = Halcyon.resultVersion
-    /// The identifier of the executable; see ``BuildInfo/identifier``.
+    /// The identifier of the executable; see `BuildInfo.identifier`.
     public var buildId = BuildInfo.current.identifier
     /// The replayed trace.
     public var trace: TraceSummary
@@ -29,18 +29,17 @@ public struct ReplayReport: Sendable, Codable {
         self.trace = trace
         self.trace.notes += LimitNotes.sentences(for: runs, trace: trace)
         self.runs = MissPrices.applied(to: runs)
-        var groups: [[RunResult]] = []
-        for run in runs {
-            func isSame(_ other: RunResult) -> Bool {
-                other.capacity == run.capacity && other.capacityAsked == run.capacityAsked
+        means = Self.byCapacity(runs).flatMap { RunRow.rows($0).compactMap { SeedMean($0.runs) } }
+    }
+
+    /// Returns the runs by capacity, in the order of their first run.
+    static func byCapacity(_ runs: [RunResult]) -> [[RunResult]] {
+        runs.reduce(into: []) { groups, run in
+            let place = groups.firstIndex {
+                $0[0].capacity == run.capacity && $0[0].capacityAsked == run.capacityAsked
             }
-            if let place = groups.firstIndex(where: { isSame($0[0]) }) {
-                groups[place].append(run)
-            } else {
-                groups.append([run])
-            }
+            if let place { groups[place].append(run) } else { groups.append([run]) }
         }
-        means = groups.flatMap { RunRow.rows($0).compactMap { SeedMean($0.runs) } }
     }
 
     /// Returns the report as one JSON object with sorted keys.
@@ -48,9 +47,9 @@ public struct ReplayReport: Sendable, Codable {
 }
 
 /// The JSON encoding of all Halcyon reports: sorted snake-case names, the same bytes on every platform.
-public enum JSONReport {
+package enum JSONReport {
     /// Returns one object over several lines, ended by a newline.
-    public static func data(_ value: some Encodable) throws -> Data {
+    package static func data(_ value: some Encodable) throws -> Data {
         try ended(encoder([.prettyPrinted]).encode(value))
     }
 
@@ -58,7 +57,7 @@ public enum JSONReport {
     package static func compact(_ value: some Encodable) throws -> Data { try encoder([]).encode(value) }
 
     /// Returns one object per line.
-    public static func lines(_ values: some Sequence<some Encodable>) throws -> Data {
+    package static func lines(_ values: some Sequence<some Encodable>) throws -> Data {
         let encoder = encoder([])
         return try values.reduce(into: Data()) { try $0.append(ended(encoder.encode($1))) }
     }

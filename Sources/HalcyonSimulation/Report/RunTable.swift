@@ -75,6 +75,9 @@ struct RunRow {
 
     func meanCount(_ value: (RunResult) -> Int) -> Int { Int(mean { Double(value($0)) }.rounded()) }
 
+    /// Returns the mean of a count by the number of requests.
+    func meanShare(_ value: (RunResult) -> Int) -> Double { mean { Double(value($0)) / Double(max(1, $0.requests)) } }
+
     /// Returns the mean of a field that every run has; `nil` if one lacks it.
     func meanIfAll(_ value: (RunResult) -> Double?) -> Double? {
         let values = runs.compactMap(value)
@@ -116,7 +119,8 @@ struct RunTable {
         let references = GapReferences(requested, trace: trace)
         self.references = references
         if let order = options.order {
-            let keyed = requested.enumerated().map { (key: Self.key(order, of: $1, references), place: $0, row: $1) }
+            let column = ColumnContent(order, references)
+            let keyed = requested.enumerated().map { (key: column.key($1), place: $0, row: $1) }
             rows = keyed.sorted { ($0.key, $0.place) < ($1.key, $1.place) }.map(\.row)
         } else {
             rows = requested.filter { !$0.isOffline } + requested.filter(\.isOffline)
@@ -127,14 +131,13 @@ struct RunTable {
 
     /// Returns the table; ``notes`` has the sentences that its figures need.
     func rendered(emphasis: Bool) -> String {
+        let columns = shown.map { ColumnContent($0, references) }
         let online = rows.filter { !$0.isOffline }
-        var table = TextTable(
-            [(title: "policy", alignment: .left)] + shown.map { (title: Self.title($0), alignment: .right) })
+        let best = columns.map { $0.isRatio ? online.map($0.key).min() : nil }
+        var table = TextTable(left: ["policy"], right: columns.map(\.title))
         for row in rows {
-            let cells = shown.map { column in
-                let best = Self.isRatio(column) ? online.map { Self.key(column, of: $0, references) }.min() : nil
-                let isBest = !row.isOffline && best == Self.key(column, of: row, references)
-                return TextTable.Cell(text(column, of: row), isBold: isBest)
+            let cells = zip(columns, best).map { column, best in
+                TextTable.Cell(column.text(row), isBold: !row.isOffline && best == column.key(row))
             }
             table.add([.init(row.label)] + cells)
         }
@@ -155,100 +158,6 @@ struct RunTable {
         }
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) { columns.append(.stale) }
         return columns + [.evictions, .speed, .fixed, .perResident, .total]
-    }
-
-    private static func title(_ column: TableOptions.Column) -> String {
-        switch column {
-        case .hitRatio: "hit ratio"
-        case .byteHitRatio: "byte hit ratio"
-        case .missRatio: "miss ratio"
-        case .byteMissRatio: "byte miss ratio"
-        case .missCost: "miss cost"
-        case .gapClosed: "gap closed"
-        case .userP10: "user p10"
-        case .userP50: "user p50"
-        case .userP90: "user p90"
-        case .memory: "memory"
-        case .disk: "disk"
-        case .meanLatency: "mean ms"
-        case .p99Latency: "p99 ms"
-        case .refused: "refused"
-        case .stale: "stale"
-        case .evictions: "evictions"
-        case .speed: "M req/s"
-        case .fixed: "fixed"
-        case .perResident: "B/resident"
-        case .total: "total"
-        }
-    }
-
-    private static func isRatio(_ column: TableOptions.Column) -> Bool {
-        [.hitRatio, .byteHitRatio, .missRatio, .byteMissRatio].contains(column)
-    }
-
-    /// Returns the value that orders a column: the smallest is the best.
-    private static func key(_ column: TableOptions.Column, of row: RunRow, _ references: GapReferences) -> Double {
-        func tier(_ value: (TierResult) -> Double) -> Double { row.meanIfAll { $0.tiers.map(value) } ?? .infinity }
-        func user(_ value: (UserDistribution) -> Double) -> Double {
-            -(row.meanIfAll { $0.userDistribution.map(value) } ?? -.infinity)
-        }
-        return switch column {
-        case .hitRatio, .missRatio: -row.mean { $0.objectHitRatio }
-        case .byteHitRatio, .byteMissRatio: -row.mean { $0.byteHitRatio }
-        case .missCost: row.meanIfAll { $0.missCost } ?? .infinity
-        case .gapClosed: -(references.gapClosed(by: row)?.share ?? -.infinity)
-        case .userP10: user(\.p10)
-        case .userP50: user(\.p50)
-        case .userP90: user(\.p90)
-        case .memory: -tier { Double($0.memoryHits) }
-        case .disk: -tier { Double($0.diskHits) }
-        case .meanLatency: tier(\.meanLatency)
-        case .p99Latency: tier(\.p99Latency)
-        case .refused: row.mean { Double($0.admissionsRefused) }
-        case .stale: row.mean { Double($0.stale) }
-        case .evictions: row.mean { Double($0.evictions) }
-        case .speed: -row.mean { $0.requestsPerSecond }
-        case .fixed: row.mean { Double($0.metadataFixedBytes) }
-        case .perResident: row.mean { $0.metadataBytesPerResident }
-        case .total: row.mean { Double($0.metadataBytes) }
-        }
-    }
-
-    private func text(_ column: TableOptions.Column, of row: RunRow) -> String {
-        func ratio(_ isMiss: Bool, _ value: (RunResult) -> Double) -> String {
-            let mean = row.mean(value)
-            return Self.percent(isMiss ? 1 - mean : mean, margin: row.margin(value), runs: row.runs.count)
-        }
-        func share(_ value: (RunResult) -> Int) -> String {
-            row.mean { Double(value($0)) / Double(max(1, $0.requests)) }.percent
-        }
-        func user(_ value: (UserDistribution) -> Double) -> String {
-            row.meanIfAll { $0.userDistribution.map(value) }?.percent ?? "-"
-        }
-        func tier(_ value: (TierResult) -> Double) -> Double? { row.meanIfAll { $0.tiers.map(value) } }
-        return switch column {
-        case .hitRatio: ratio(false) { $0.objectHitRatio }
-        case .byteHitRatio: ratio(false) { $0.byteHitRatio }
-        case .missRatio: ratio(true) { $0.objectHitRatio }
-        case .byteMissRatio: ratio(true) { $0.byteHitRatio }
-        case .missCost: row.meanIfAll { $0.missCost }?.decimals(1) ?? "-"
-        case .gapClosed:
-            references.gapClosed(by: row).map { Self.percent($0.share, margin: $0.margin, runs: row.runs.count) } ?? "-"
-        case .userP10: user(\.p10)
-        case .userP50: user(\.p50)
-        case .userP90: user(\.p90)
-        case .memory: row.first.tiers == nil ? "-" : share { $0.tiers?.memoryHits ?? 0 }
-        case .disk: row.first.tiers == nil ? "-" : share { $0.tiers?.diskHits ?? 0 }
-        case .meanLatency: tier(\.meanLatency)?.decimals(2) ?? "-"
-        case .p99Latency: tier(\.p99Latency)?.decimals(2) ?? "-"
-        case .refused: share { $0.admissionsRefused }
-        case .stale: share { $0.stale }
-        case .evictions: row.meanCount { $0.evictions }.grouped
-        case .speed: (row.mean { $0.requestsPerSecond } / 1e6).decimals(2)
-        case .fixed: row.meanCount { $0.metadataFixedBytes }.bytesForPeople
-        case .perResident: row.mean { $0.metadataBytesPerResident }.decimals(0)
-        case .total: row.meanCount { $0.metadataBytes }.bytesForPeople
-        }
     }
 
     /// Returns a percentage; of several runs with its margin, and no more digits than the margin's first one, at most
@@ -327,6 +236,91 @@ struct RunTable {
 
     private func amount(_ size: Int) -> String {
         trace.sizeUnit == .bytes ? size.bytesForPeople : size.counted("object")
+    }
+}
+
+/// What a column of the table shows.
+private struct ColumnContent {
+    let title: String
+    /// Returns the value that orders the rows: the smallest is the best.
+    let key: (RunRow) -> Double
+    let text: (RunRow) -> String
+    /// Whether the column is a hit or miss ratio, whose best one is set in bold.
+    var isRatio = false
+
+    init(_ column: TableOptions.Column, _ references: GapReferences) {
+        switch column {
+        case .hitRatio: self = Self.ratio("hit ratio", \.objectHitRatio)
+        case .byteHitRatio: self = Self.ratio("byte hit ratio", \.byteHitRatio)
+        case .missRatio: self = Self.ratio("miss ratio", isMiss: true, \.objectHitRatio)
+        case .byteMissRatio: self = Self.ratio("byte miss ratio", isMiss: true, \.byteHitRatio)
+        case .missCost: self.init("miss cost", { $0.meanIfAll(\.missCost) }) { $0.decimals(1) }
+        case .gapClosed:
+            self.init("gap closed", key: { -(references.gapClosed(by: $0)?.share ?? -.infinity) }) { row in
+                let gap = references.gapClosed(by: row)
+                return gap.map { RunTable.percent($0.share, margin: $0.margin, runs: row.runs.count) } ?? "-"
+            }
+        case .userP10: self = Self.user("user p10", \.p10)
+        case .userP50: self = Self.user("user p50", \.p50)
+        case .userP90: self = Self.user("user p90", \.p90)
+        case .memory: self = Self.hits("memory", \.memoryHits)
+        case .disk: self = Self.hits("disk", \.diskHits)
+        case .meanLatency: self.init("mean ms", { $0.meanIfAll { $0.tiers?.meanLatency } }) { $0.decimals(2) }
+        case .p99Latency: self.init("p99 ms", { $0.meanIfAll { $0.tiers?.p99Latency } }) { $0.decimals(2) }
+        case .refused: self = Self.share("refused", \.admissionsRefused)
+        case .stale: self = Self.share("stale", \.stale)
+        case .evictions: self = Self.count("evictions", \.evictions, \.grouped)
+        case .speed:
+            self.init("M req/s", highestFirst: true, { $0.mean(\.requestsPerSecond) }) { ($0 / 1e6).decimals(2) }
+        case .fixed: self = Self.count("fixed", \.metadataFixedBytes, \.bytesForPeople)
+        case .perResident: self.init("B/resident", { $0.mean(\.metadataBytesPerResident) }) { $0.decimals(0) }
+        case .total: self = Self.count("total", \.metadataBytes, \.bytesForPeople)
+        }
+    }
+
+    /// A figure that a row may lack: it is then a dash, and the last one.
+    private init(
+        _ title: String, highestFirst: Bool = false, _ value: @escaping (RunRow) -> Double?,
+        _ text: @escaping (Double) -> String
+    ) {
+        self.title = title
+        key = { highestFirst ? -(value($0) ?? -.infinity) : value($0) ?? .infinity }
+        self.text = { value($0).map(text) ?? "-" }
+    }
+
+    private init(
+        _ title: String, key: @escaping (RunRow) -> Double, isRatio: Bool = false, text: @escaping (RunRow) -> String
+    ) {
+        (self.title, self.key, self.text, self.isRatio) = (title, key, text, isRatio)
+    }
+
+    private static func ratio(
+        _ title: String, isMiss: Bool = false, _ value: @escaping (RunResult) -> Double
+    ) -> Self {
+        Self(title, key: { -$0.mean(value) }, isRatio: true) { row in
+            let mean = row.mean(value)
+            return RunTable.percent(isMiss ? 1 - mean : mean, margin: row.margin(value), runs: row.runs.count)
+        }
+    }
+
+    private static func user(_ title: String, _ value: @escaping (UserDistribution) -> Double) -> Self {
+        Self(title, highestFirst: true, { $0.meanIfAll { $0.userDistribution.map(value) } }) { $0.percent }
+    }
+
+    private static func hits(_ title: String, _ value: @escaping (TierResult) -> Int) -> Self {
+        Self(title, key: { -($0.meanIfAll { $0.tiers.map { Double(value($0)) } } ?? .infinity) }) { row in
+            row.first.tiers == nil ? "-" : row.meanShare { $0.tiers.map(value) ?? 0 }.percent
+        }
+    }
+
+    private static func share(_ title: String, _ value: @escaping (RunResult) -> Int) -> Self {
+        Self(title, key: { $0.mean { Double(value($0)) } }) { $0.meanShare(value).percent }
+    }
+
+    private static func count(
+        _ title: String, _ value: @escaping (RunResult) -> Int, _ text: @escaping (Int) -> String
+    ) -> Self {
+        Self(title, { $0.mean { Double(value($0)) } }) { text(Int($0.rounded())) }
     }
 }
 

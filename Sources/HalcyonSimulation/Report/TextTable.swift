@@ -31,6 +31,12 @@ public struct TextTable: Sendable {
     /// Creates a table with these columns.
     public init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
+    /// Creates a table with columns of words, then columns of figures.
+    package init(left: [String], right: [String]) { self.init(left.map { ($0, .left) } + right.map { ($0, .right) }) }
+
+    /// Adds a row of plain texts.
+    package mutating func add(_ row: [String]) { add(row.map { Cell($0) }) }
+
     /// Adds a row with one cell per column.
     public mutating func add(_ row: [Cell]) {
         precondition(row.count == columns.count, "a cell for each column")
@@ -61,14 +67,14 @@ public struct TextTable: Sendable {
 
 extension Double {
     /// Returns the number with `count` decimals.
-    public func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }
+    package func decimals(_ count: Int) -> String { String(format: "%.\(count)f", self) }
     /// The share as a percentage with two decimals.
-    public var percent: String { (self * 100).decimals(2) + " %" }
+    package var percent: String { (self * 100).decimals(2) + " %" }
 }
 
 extension Int {
     /// The number with a comma between thousands.
-    public var grouped: String {
+    package var grouped: String {
         var digits = String(magnitude)
         var groups: [String] = []
         while digits.count > 3 {
@@ -81,10 +87,10 @@ extension Int {
     /// Returns the number with a noun, in the singular for 1: `1 request`, `2,000 requests`.
     ///
     /// - Parameter noun: the singular of a noun whose plural ends in -s.
-    public func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
+    package func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
 
     /// The number of bytes with a unit of powers of 1000, rounded to one decimal.
-    public var bytesForPeople: String {
+    package var bytesForPeople: String {
         let units = ["B", "KB", "MB", "GB", "TB", "PB"]
         var (value, unit) = (Double(self), 0)
         while value >= 999.95, unit < units.count - 1 {
@@ -96,7 +102,7 @@ extension Int {
 
     /// The exact number of bytes: with a unit of powers of 1000 (`1.5 KB`) or of 1024 (`1.0 KiB`) if one decimal is
     /// exact, otherwise rounded and in full (`1.0 KB (1,030 B)`).
-    public var exactBytesForPeople: String {
+    package var exactBytesForPeople: String {
         var scale = 1
         for _ in 0..<5 where magnitude >= UInt(scale) * 1_000 { scale *= 1_000 }
         if (self * 10).quotientAndRemainder(dividingBy: scale).remainder == 0 { return bytesForPeople }

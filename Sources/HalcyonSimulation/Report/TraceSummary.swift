@@ -66,7 +66,7 @@ public struct TraceSummary: Sendable, Codable {
 
 extension LoadReport {
     /// The notes as sentences.
-    public var sentences: [String] {
+    package var sentences: [String] {
         var sentences: [String] = []
         if !parts.isEmpty {
             let files = parts.prefix(5).map { "\($0.path) (\($0.requests.counted("request")))" }.joined(separator: ", ")

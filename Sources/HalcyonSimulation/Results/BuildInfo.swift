@@ -9,23 +9,23 @@ import HalcyonEviction
 ///
 /// ``identifier`` identifies the executable itself, so it is right for modified sources, too; a commit recorded by the
 /// package manager can be older than the build. `replay --version` prints it.
-public struct BuildInfo: Sendable, Codable, Equatable {
+package struct BuildInfo: Sendable, Codable, Equatable {
     /// The version of Halcyon.
-    public var halcyonVersion = Halcyon.version
+    package var halcyonVersion = Halcyon.version
     /// The result version. Builds with the same number give the same counts for the same trace and parameters.
-    public var resultVersion = Halcyon.resultVersion
+    package var resultVersion = Halcyon.resultVersion
     /// The identifier that the linker gave to the executable, in hexadecimal digits: the build ID on Linux, the UUID on
     /// Apple platforms. Builds of the same sources with the same toolchain and options have the same identifier. It is
     /// `unknown` if the executable has none.
-    public var identifier = BuildInfo.identifierOfExecutable
+    package var identifier = BuildInfo.identifierOfExecutable
     /// Whether the build was optimised.
-    public var isOptimised = BuildInfo.isOptimisedBuild
+    package var isOptimised = BuildInfo.isOptimisedBuild
 
     /// The build that is running.
-    public static let current = BuildInfo()
+    package static let current = BuildInfo()
 
     /// One line: version, result version and identifier.
-    public var sentence: String {
+    package var sentence: String {
         "\(halcyonVersion) (result version \(resultVersion), build \(identifier)\(isOptimised ? "" : ", debug"))"
     }
 

@@ -10,7 +10,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
     public var implementation: String
 
     /// The routines of `kernels` on this machine.
-    public init(_ kernels: Kernels) {
+    package init(_ kernels: Kernels) {
         name = kernels
         implementation = kernels.implementation
     }
@@ -30,7 +30,7 @@ public struct KernelInfo: Sendable, Codable, Hashable {
     }
 
     /// Whether the result is exact on this kind of processor only.
-    public var dependsOnProcessor: Bool { name == .system }
+    package var dependsOnProcessor: Bool { name == .system }
 
     /// Returns a note for tables about routines whose results depend on the processor; `nil` if none was used.
     package static func note(_ used: [KernelInfo?]) -> String? {
@@ -45,5 +45,5 @@ extension RunResult {
     package var allKernels: [KernelInfo] { [kernels, prefetch?.kernels].compactMap { $0 } }
 
     /// A sentence that names the matrix routines. Nil if the run does not depend on the processor.
-    public var kernelNote: String? { KernelInfo.note(allKernels) }
+    package var kernelNote: String? { KernelInfo.note(allKernels) }
 }

@@ -108,7 +108,7 @@ public struct PrefetchResult: Sendable, Codable {
 extension PrefetchResult {
     /// Whether the latency is shorter than the resolution of the times, so that it stands for any time of up to twice
     /// the resolution.
-    public var isBelowResolution: Bool {
+    package var isBelowResolution: Bool {
         fetchLatency > 0 && bandwidth == nil && fetchLatency < timeResolution ?? 0
     }
 

@@ -119,7 +119,7 @@ public struct UserDistribution: Sendable, Codable, Equatable {
     public var p90: Double
 
     /// Creates the distribution of `ratios` by the nearest-rank method; `nil` if there are none. O(n log n).
-    public init?(_ ratios: [Double]) {
+    package init?(_ ratios: [Double]) {
         guard !ratios.isEmpty else { return nil }
         let sorted = ratios.sorted()
         func percentile(_ share: Double) -> Double {
@@ -223,7 +223,7 @@ extension RunResult {
 
 extension PolicyTraits {
     /// The names of the traits.
-    public var nameList: [String] { PolicyTraits.names.filter { contains($0.trait) }.map(\.name) }
+    package var nameList: [String] { PolicyTraits.names.filter { contains($0.trait) }.map(\.name) }
 }
 
 /// The counts over some requests.
@@ -238,7 +238,7 @@ public struct Tally: Sendable, Equatable, Codable {
     public var hitSize = 0
 
     /// Creates a tally of zero.
-    public init() {}
+    package init() {}
 
     @inline(__always)
     mutating func count(_ outcome: AccessOutcome, size amount: Int) {

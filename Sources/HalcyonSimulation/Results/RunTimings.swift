@@ -15,7 +15,7 @@ public struct RunTimings: Sendable, Codable, Equatable {
     public var eviction: TimeDistribution
 
     /// The three kinds by name, in listing order.
-    public var kinds: [(name: String, times: TimeDistribution)] {
+    package var kinds: [(name: String, times: TimeDistribution)] {
         [("hit", hit), ("miss", miss), ("eviction", eviction)]
     }
 
@@ -45,7 +45,7 @@ public struct TimeDistribution: Sendable, Codable, Equatable {
     public var max: Int
 
     /// The figures by column name, in listing order.
-    public static var columns: [(name: String, value: @Sendable (TimeDistribution) -> String)] {
+    package static var columns: [(name: String, value: @Sendable (TimeDistribution) -> String)] {
         [
             ("count", { "\($0.count)" }), ("mean_ns", { "\($0.mean)" }), ("p50_ns", { "\($0.p50)" }),
             ("p90_ns", { "\($0.p90)" }), ("p99_ns", { "\($0.p99)" }), ("p999_ns", { "\($0.p999)" }),

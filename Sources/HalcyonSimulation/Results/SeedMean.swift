@@ -42,7 +42,7 @@ public struct Estimate: Sendable, Codable, Equatable {
     public var margin: Double
 
     /// Creates the estimate of the mean of independent values; `nil` for fewer than two. O(n).
-    public init?(_ values: [Double]) {
+    package init?(_ values: [Double]) {
         guard values.count > 1 else { return nil }
         let count = Double(values.count)
         // Equal values have exactly no spread, whatever the rounding of their mean.

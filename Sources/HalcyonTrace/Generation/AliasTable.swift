@@ -6,7 +6,7 @@ import HalcyonSupport
 /// given distribution", IEEE TSE 1991). A draw takes one 64-bit random number. The high half of its product with the
 /// number of outcomes is the column; the low half decides between the column and its alias. Probabilities are exact to
 /// 2⁻³² of a column. 8 bytes an outcome.
-public struct AliasTable: Sendable {
+package struct AliasTable: Sendable {
     private struct Column {
         /// The outcome is the column itself if the fraction is below this, in units of 2⁻³².
         var threshold: UInt32
@@ -18,7 +18,7 @@ public struct AliasTable: Sendable {
     /// Creates a table of the outcomes 0 ..< `weights.count` with probabilities in proportion to the weights. O(n).
     ///
     /// Weights must be finite and not negative, and at least one must be positive.
-    public init(weights: [Double]) {
+    package init(weights: [Double]) {
         precondition(!weights.isEmpty && weights.count < Int(UInt32.max), "an outcome at least")
         var total = 0.0
         for weight in weights { total += weight }
@@ -46,10 +46,10 @@ public struct AliasTable: Sendable {
     }
 
     /// The number of outcomes.
-    public var count: Int { columns.count }
+    package var count: Int { columns.count }
 
     /// Returns a random outcome. O(1).
-    public func draw(using random: inout SeededGenerator) -> Int {
+    package func draw(using random: inout SeededGenerator) -> Int {
         let product = random.next().multipliedFullWidth(by: UInt64(columns.count))
         let index = Int(product.high)
         let column = columns[index]
@@ -60,7 +60,7 @@ public struct AliasTable: Sendable {
 extension AliasTable {
     /// Returns Zipf's law over ranks 0 ..< `count`: the weight of rank r is (r + 1) to the power of `-alpha`.
     /// O(count).
-    public static func zipf(count: Int, alpha: Double) -> AliasTable {
+    package static func zipf(count: Int, alpha: Double) -> AliasTable {
         AliasTable(weights: (0..<count).map { PortableMath.pow(Double($0 + 1), -alpha) })
     }
 }

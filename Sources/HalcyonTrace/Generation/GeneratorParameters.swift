@@ -2,7 +2,7 @@ import Foundation
 
 extension TraceGenerator where Self: Codable {
     /// The parameters and their values, in alphabetical order; names are in kebab case: `category-signal`.
-    public var parameters: [(name: String, value: String)] {
+    package var parameters: [(name: String, value: String)] {
         guard let values = try? Self.values(of: self) else { return [] }
         return values.map { (Self.kebab($0.key), Self.text($0.value)) }.sorted { $0.0 < $1.0 }
     }
@@ -13,7 +13,7 @@ extension TraceGenerator where Self: Codable {
     ///   - parameter: The name of the parameter, in kebab case.
     ///   - value: A number, or words separated by `|` if the parameter is a list of names.
     /// - Throws: ``GenerationError`` if the model has no such parameter or the parameter does not accept the value.
-    public func setting(_ parameter: String, to value: String) throws(GenerationError) -> Self {
+    package func setting(_ parameter: String, to value: String) throws(GenerationError) -> Self {
         let known = parameters.map(\.name)
         guard var values = try? Self.values(of: self),
             let key = values.keys.first(where: { Self.kebab($0) == parameter })

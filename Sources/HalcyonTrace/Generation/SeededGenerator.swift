@@ -1,4 +1,4 @@
 import HalcyonSupport
 
 /// The random number generator from which models and size rules draw. `HalcyonSupport`, which declares it, is not a product.
-public typealias SeededGenerator = HalcyonSupport.SeededGenerator
+package typealias SeededGenerator = HalcyonSupport.SeededGenerator

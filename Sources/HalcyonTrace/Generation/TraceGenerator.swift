@@ -1,7 +1,7 @@
 /// A model that generates synthetic traces.
 ///
 /// The same model and seed give the same trace, bit for bit, on every platform. Random numbers come from
-/// ``SeededGenerator``, and generators call no function whose result differs between C libraries.
+/// `SeededGenerator`, and generators call no function whose result differs between C libraries.
 public protocol TraceGenerator: Sendable {
     /// Generates a trace.
     ///

@@ -38,13 +38,13 @@ public struct ColumnUse: Sendable, Equatable, Codable {
     /// The names of the columns that were not used, in the order of the header.
     public var unused: [String] = []
     /// Whether a preset gave the columns their roles, so that the unused ones are unused on purpose. False by default.
-    public var isPreset = false
+    package var isPreset = false
 
     /// Creates a list without columns.
-    public init() {}
+    package init() {}
 
     /// Whether no column has an unusual name and every column is used, so that nothing needs to be said.
-    public var isAsUsual: Bool {
+    package var isAsUsual: Bool {
         unused.isEmpty && used.allSatisfy { $0.role.usualNames.contains($0.name.lowercased()) }
     }
 }

@@ -80,5 +80,5 @@ public struct StringTable: Sendable {
     }
 
     /// The number of heap bytes that the table holds.
-    public var byteCount: Int { bytes.count + ends.count * 8 }
+    package var byteCount: Int { bytes.count + ends.count * 8 }
 }

@@ -40,7 +40,7 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
     }
 
     /// Stores offsets from `base` in units of `unit` microseconds.
-    public init(base: Int64, unit: Int64, offsets: [UInt32]) {
+    package init(base: Int64, unit: Int64, offsets: [UInt32]) {
         storage = .compact(base: base, unit: unit, offsets: offsets)
     }
 
@@ -71,7 +71,7 @@ public struct TimeColumn: Sendable, RandomAccessCollection {
     }
 
     /// The number of heap bytes that the column holds.
-    public var byteCount: Int {
+    package var byteCount: Int {
         switch storage {
         case .uniform: 0
         case .compact(_, _, let offsets): offsets.count * 4

@@ -136,7 +136,7 @@ public struct Trace: Sendable {
     }
 
     /// The number of heap bytes that the columns hold, without names.
-    public var columnBytes: Int {
+    package var columnBytes: Int {
         4
             * (entries.count + users.count + requestSizes.count + requestCategories.count + objectCategories.count
                 + lifetimes.count)

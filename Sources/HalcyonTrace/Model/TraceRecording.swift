@@ -6,27 +6,27 @@ import HalcyonSupport
 /// Objects are those of the trace. An object that was prefetched and never requested is numbered after them.
 public struct TraceRecording: Sendable {
     /// An event among the requests.
-    public struct Event: Sendable, Equatable {
+    package struct Event: Sendable, Equatable {
         /// The number of requests before it.
-        public var position: Int
+        package var position: Int
         /// Its time, in microseconds.
-        public var time: Int64
+        package var time: Int64
         /// What happened.
-        public var kind: RecordedEvent.Kind
+        package var kind: RecordedEvent.Kind
         /// The object; `UInt32.max` for none.
-        public var object: UInt32
+        package var object: UInt32
         /// The user, or ``Trace/noUser``.
-        public var user: UInt32
+        package var user: UInt32
         /// The size in bytes of what arrived; 0 if it is not known.
-        public var size: Int
+        package var size: Int
         /// Whether the next request has waited for this arrival: its object was fetched for it, and arrived right before.
-        public var isJoined = false
+        package var isJoined = false
     }
 
     /// The events in the order in which they were recorded.
-    public let events: [Event]
+    package let events: [Event]
     /// The durations of fetches, on demand and ahead.
-    public let fetches: MeasuredFetches
+    package let fetches: MeasuredFetches
 
     init(events: [Event], fetches: MeasuredFetches) {
         self.events = events
@@ -89,7 +89,7 @@ public struct MeasuredFetches: Sendable, Equatable {
     private let medians: [UInt32: Int64]
 
     /// Creates the medians of measured durations by object. O(n log n).
-    public init(_ durations: [UInt32: [Int64]]) {
+    package init(_ durations: [UInt32: [Int64]]) {
         medians = durations.compactMapValues(Self.median)
         let all = durations.values.flatMap { $0 }
         count = all.count
@@ -97,7 +97,7 @@ public struct MeasuredFetches: Sendable, Equatable {
     }
 
     /// Returns the duration of a fetch of an object: the median of its own, and of all if it was never measured. O(1).
-    public func duration(ofObject object: UInt32) -> Int64 { medians[object] ?? median ?? 0 }
+    package func duration(ofObject object: UInt32) -> Int64 { medians[object] ?? median ?? 0 }
 
     /// The lower of the two middle values of an even number.
     private static func median(_ values: [Int64]) -> Int64? {

@@ -42,7 +42,7 @@ public enum SizeRule: Sendable, Equatable {
     }
 
     /// The arguments that ``init(argument:)`` accepts, for error messages.
-    public static let accepted = "first, per-request, unit or lognormal:median=40KB,sigma=1.1"
+    package static let accepted = "first, per-request, unit or lognormal:median=40KB,sigma=1.1"
 
     /// The largest accepted size of an object: 2⁴⁸ − 1 bytes.
     public static let largest: UInt64 = 1 << 48 - 1

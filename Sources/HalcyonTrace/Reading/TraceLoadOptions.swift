@@ -72,7 +72,7 @@ public struct TraceLoadOptions: Sendable {
     public init() {}
 
     /// Returns the delimiter that an argument names: one ASCII character, `tab` or `\t`; otherwise `nil`.
-    public static func delimiter(named argument: String) -> UInt8? {
+    package static func delimiter(named argument: String) -> UInt8? {
         if argument == "tab" || argument == "\\t" { return 9 }
         guard argument.utf8.count == 1, let byte = argument.utf8.first else { return nil }
         return byte
@@ -113,7 +113,7 @@ public enum BlockRule: Sendable, Hashable {
     }
 
     /// The arguments that ``init(argument:)`` accepts, for error messages.
-    public static let accepted = "a multiple of 512 bytes, such as 512 or 4KiB, or whole"
+    package static let accepted = "a multiple of 512 bytes, such as 512 or 4KiB, or whole"
 }
 
 /// The names of CSV columns. `nil` looks for the usual names, ignoring case.

@@ -92,7 +92,7 @@ public struct TraceStream {
     ///
     /// A pipe can be read only once. On Darwin a file under `/dev/fd` resumes where its last reader stopped, so it
     /// counts as a pipe.
-    public static func canReadAgain(_ path: String) -> Bool {
+    package static func canReadAgain(_ path: String) -> Bool {
         #if canImport(Darwin)
             if path.hasPrefix("/dev/") { return false }
         #endif
@@ -176,15 +176,15 @@ public struct TraceStream {
 /// A batch of consecutive requests of a stream, in columns.
 public struct StreamBatch: Sendable {
     /// The object of each request, numbered in order of first request.
-    public internal(set) var entries: [UInt32] = []
+    public package(set) var entries: [UInt32] = []
     /// The time of each request, in microseconds.
-    public internal(set) var times: [Int64] = []
+    public package(set) var times: [Int64] = []
     /// The size of each request, in the stream's ``TraceStream/sizeUnit``.
-    public internal(set) var sizes: [UInt64] = []
+    public package(set) var sizes: [UInt64] = []
     /// The user of each request, ``Trace/noUser`` where unknown; empty without users.
-    public internal(set) var users: [UInt32] = []
+    public package(set) var users: [UInt32] = []
     /// The category set of each request; empty without categories.
-    public internal(set) var categorySets: [UInt32] = []
+    public package(set) var categorySets: [UInt32] = []
 
     /// Creates an empty batch.
     public init() {}

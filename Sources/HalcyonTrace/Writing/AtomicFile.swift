@@ -8,7 +8,7 @@ import Synchronization
 /// temporary file has no name if the file system supports that, so even a killed process leaves no file behind. If the
 /// path is a link, the link stays and its target is replaced; the new file keeps the permissions of the old. A path
 /// that is not a regular file, such as a pipe, is written directly. `-` and `/dev/stdout` are the standard output.
-public final class AtomicFile {
+package final class AtomicFile {
     /// The path that the caller gave.
     private let name: String
     /// The path after following links.
@@ -24,10 +24,10 @@ public final class AtomicFile {
     private static let written = Mutex((files: [String](), direct: [String]()))
 
     /// The paths of the files that this process has completed, as the caller gave them, in this order.
-    public static var completedFiles: [String] { written.withLock { $0.files } }
+    package static var completedFiles: [String] { written.withLock { $0.files } }
 
     /// The paths that are not regular files, such as standard output, to which this process wrote without finishing.
-    public static var incompleteOutputs: [String] { written.withLock { $0.direct } }
+    package static var incompleteOutputs: [String] { written.withLock { $0.direct } }
 
     /// Creates the temporary file.
     ///
@@ -36,7 +36,7 @@ public final class AtomicFile {
     ///   - isDurable: whether ``finish()`` returns only once the file is on the disk, at its path. This takes
     ///     milliseconds. The default is false.
     /// - Throws: ``TraceError`` if the path cannot be written.
-    public init(path name: String, isDurable: Bool = false) throws(TraceError) {
+    package init(path name: String, isDurable: Bool = false) throws(TraceError) {
         let destination = try OutputDestination(name)
         self.isDurable = isDurable
         self.name = destination.isStandardOutput ? "standard output" : name
@@ -64,17 +64,17 @@ public final class AtomicFile {
     /// as the standard output and pipes.
     ///
     /// - Throws: ``TraceError`` if the path is a directory or a broken link.
-    public static func replaces(_ name: String) throws(TraceError) -> Bool { try !OutputDestination(name).isDirect }
+    package static func replaces(_ name: String) throws(TraceError) -> Bool { try !OutputDestination(name).isDirect }
 
     /// Verifies, before a long computation, that the path can be written. Leaves no file behind.
     ///
     /// - Throws: ``TraceError`` if ``init(path:isDurable:)`` would throw it.
-    public static func verify(_ name: String) throws(TraceError) {
+    package static func verify(_ name: String) throws(TraceError) {
         if try replaces(name) { _ = try AtomicFile(path: name) }
     }
 
     /// Removes all temporary files; for a process that is about to be ended by a signal.
-    public static func discardUnfinished() {
+    package static func discardUnfinished() {
         unfinished.withLock { names in
             for name in names { unlink(name) }
             names = []
@@ -92,7 +92,7 @@ public final class AtomicFile {
     /// Appends bytes.
     ///
     /// - Throws: ``TraceError`` if the disk is full or fails.
-    public func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(TraceError) {
         if isDirect, !bytes.isEmpty {
             AtomicFile.written.withLock { written in
                 if !written.direct.contains(name) { written.direct.append(name) }
@@ -112,14 +112,14 @@ public final class AtomicFile {
     /// Appends bytes.
     ///
     /// - Throws: ``TraceError`` if the disk is full or fails.
-    public func write(_ bytes: [UInt8]) throws(TraceError) {
+    package func write(_ bytes: [UInt8]) throws(TraceError) {
         try bytes.withUnsafeBufferPointer { buffer throws(TraceError) in try write(UnsafeRawBufferPointer(buffer)) }
     }
 
     /// Moves the file to its path and replaces an existing file.
     ///
     /// - Throws: ``TraceError`` if that fails; an existing file is then unchanged.
-    public func finish() throws(TraceError) {
+    package func finish() throws(TraceError) {
         if isDirect {
             AtomicFile.written.withLock { $0.direct.removeAll { $0 == name } }
             return

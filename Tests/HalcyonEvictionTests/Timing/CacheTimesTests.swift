@@ -36,7 +36,7 @@ struct CacheTimesTests {
     @Test("Each access is timed once, as a hit or a miss, and each eviction once")
     func accessesAndEvictionsAreTimedOnce() {
         let times = CacheTimes()
-        let cache = PolicyCache(Peculiar(), context: PolicyContext(capacity: 3, usesUniformSizes: false), times: times)
+        let cache = AnyCache(Peculiar(), context: PolicyContext(capacity: 3, usesUniformSizes: false), times: times)
         func serve(_ access: Access) -> AccessOutcome { times.access { cache.access(access) } }
         func noted() -> [Int] { [times.hits.count, times.misses.count, times.evictions.count] }
         for entry: EntryID in [1, 0, 2] { #expect(serve(access(entry)) == .miss) }
@@ -67,7 +67,7 @@ struct CacheTimesTests {
         func outcomes(_ times: CacheTimes?) -> [Bool] {
             var context = PolicyContext(capacity: 3, lifetime: 1_000_000)
             context.prefetches = true
-            let cache = PolicyCache(LRU(NoParameters(), context: context), context: context, times: times)
+            let cache = AnyCache(LRU(NoParameters(), context: context), context: context, times: times)
             func access(_ entry: EntryID, _ index: Int, isPrefetch: Bool = false) -> Access {
                 Access(
                     entry: entry, requestNumber: index, time: Int64(index) * 100_000, size: 1, isPrefetch: isPrefetch)
@@ -89,7 +89,7 @@ struct CacheTimesTests {
         let times = CacheTimes()
         let context = PolicyContext(capacity: 2)
         let caches = (0..<2).map { _ in
-            PolicyCache(LRU(NoParameters(), context: context), context: context, times: times)
+            AnyCache(LRU(NoParameters(), context: context), context: context, times: times)
         }
         let entries: [EntryID] = [0, 1, 0, 2, 1]
         for cache in caches {
@@ -99,7 +99,7 @@ struct CacheTimesTests {
         #expect([times.hits.count, times.misses.count, times.evictions.count] == [2, 8, 4])
         times.removeAll()
         var outcomes = [AccessOutcome](repeating: .miss, count: entries.count)
-        let cache = PolicyCache(LRU(NoParameters(), context: context), context: context, times: times)
+        let cache = AnyCache(LRU(NoParameters(), context: context), context: context, times: times)
         entries.withUnsafeBufferPointer { entries in
             outcomes.withUnsafeMutableBufferPointer { outcomes in
                 guard let first = outcomes.baseAddress else { return }

@@ -7,7 +7,7 @@ import Testing
 /// A live cache under a policy, with accesses on which no policy is better than another: all objects are equally
 /// likely.
 private struct OwnedCache {
-    let cache: any AnyCache
+    let cache: AnyCache
     var victims: [EntryID] = []
     private var generator = SplitMix64(seed: 3)
     private var requests = 0

@@ -59,7 +59,7 @@ struct PolicyShadowsTests {
     }
 
     /// A cache under the policy of a shadow.
-    private func cache(_ name: String, usesUniformSizes: Bool = true, lifetime: Int64? = nil) -> any AnyCache {
+    private func cache(_ name: String, usesUniformSizes: Bool = true, lifetime: Int64? = nil) -> AnyCache {
         let context = PolicyContext(capacity: 50, usesUniformSizes: usesUniformSizes, lifetime: lifetime)
         return switch name {
         case "s3-fifo": ConfiguredPolicy(S3FIFO.self).makeCache(context)

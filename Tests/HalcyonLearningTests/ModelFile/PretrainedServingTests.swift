@@ -16,7 +16,7 @@ struct PretrainedServingTests {
         }
     }
 
-    private func defineCategories(_ cache: any AnyCache) {
+    private func defineCategories(_ cache: AnyCache) {
         for set in UInt32(1)...2 { cache.define(categorySet: set, members: [set - 1]) }
     }
 

@@ -56,7 +56,7 @@ struct ExactMissRatioCurveTests {
 
     @Test("The curve of no requests is empty; without repeated requests all miss")
     func curveWithoutRepeatedRequestsHasNoHits() {
-        #expect(ExactMissRatioCurve(unit: .objects).curve().points.isEmpty)
+        #expect(MissRatioCurve.exact(of: TinyTraces.unit([])).points.isEmpty)
         #expect(MissRatioCurve.exact(of: TinyTraces.unit([0, 1, 2])).missRatio(atCapacity: 100) == 1)
     }
 

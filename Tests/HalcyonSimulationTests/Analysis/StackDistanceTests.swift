@@ -9,7 +9,7 @@ struct StackDistanceTests {
     @Test("Distances in objects equal those of a list through compactions and removals")
     func objectDistancesEqualAListThroughCompactions() {
         var random = SeededGenerator(seed: 1)
-        var stack = ObjectStackDistances(slotCount: 64)
+        var stack = StackDistances(unit: .objects, slotCount: 64)
         var list: [UInt32] = []
         for step in 0..<8_000 {
             let entry = UInt32(min(random.below(200), random.below(200)))
@@ -20,7 +20,7 @@ struct StackDistanceTests {
             } else {
                 if let place { list.remove(at: place) }
                 list.insert(entry, at: 0)
-                #expect(stack.record(entry) == place.map { $0 + 1 })
+                #expect(stack.record(entry, size: 1) == place.map { UInt64($0 + 1) })
             }
             #expect(stack.count == list.count)
         }
@@ -29,7 +29,7 @@ struct StackDistanceTests {
     @Test("Distances in bytes equal those of a list, also with changing sizes")
     func byteDistancesEqualAListWithChangingSizes() {
         var random = SeededGenerator(seed: 2)
-        var stack = ByteStackDistances(slotCount: 16)
+        var stack = StackDistances(unit: .bytes, slotCount: 16)
         var list: [(entry: UInt32, size: UInt64)] = []
         for step in 0..<8_000 {
             let entry = UInt32(min(random.below(150), random.below(150)))

@@ -65,7 +65,7 @@ struct LearnerReplayTests {
             capacity: try capacity.resolved(unit: trace.sizeUnit, distinct: Int(trace.distinctSize)),
             usesUniformSizes: !isSized, seed: 1)
         let model: LearnedModel
-        var caches: [any AnyCache] = []
+        var caches: [AnyCache] = []
         switch given.mode {
         case .shared:
             let policy = LearnedPolicy(parameters, context: context)

@@ -16,7 +16,7 @@ struct TierPolicyTests {
         let result = try ReplayJob(policy: ConfiguredPolicy(LRU.self), capacity: .number(1), tiers: tiers)
             .run(over: ReplayInput(trace))
         // The memory serves every request; the disk those that the memory misses.
-        func cache(_ name: String, _ capacity: Int) throws -> any AnyCache {
+        func cache(_ name: String, _ capacity: Int) throws -> AnyCache {
             try PolicyCatalogue.classical.policy(name)
                 .makeCache(PolicyContext(capacity: capacity, entries: trace.objectCount, usesUniformSizes: true))
         }

@@ -2,13 +2,13 @@ import HalcyonSimulation
 import HalcyonTrace
 
 /// One trace, in one mode, at several capacities.
-public struct HypothesisField: Sendable {
+package struct HypothesisField: Sendable {
     /// The kind of caches: one shared cache, or per-user caches.
-    public let mode: ReplayMode
+    package let mode: ReplayMode
     /// The replayed trace.
-    public let trace: Trace
+    package let trace: Trace
     /// The capacities of the cache, or of each user's cache.
-    public let capacities: [CapacityRequest]
+    package let capacities: [CapacityRequest]
 
     let distinct: Int
 
@@ -21,7 +21,7 @@ public struct HypothesisField: Sendable {
     ///     default for per-user caches is 20, 60 and 100 objects of average size.
     /// - Throws: `ReplayError` if there is no request, no user for per-user caches, no category,
     ///   or only one set of categories. Also if a capacity does not suit the trace or is given twice.
-    public init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
+    package init(mode: ReplayMode, trace: Trace, capacities: [CapacityRequest]? = nil) throws(ReplayError) {
         guard trace.count > 0 else { throw .data("There is no request to replay.") }
         guard trace.hasCategories else {
             throw .data(

@@ -5,22 +5,22 @@ import HalcyonPrefetch
 import HalcyonSimulation
 
 /// The learner with and without categories, and the baselines.
-public struct HypothesisLearner: Sendable {
+package struct HypothesisLearner: Sendable {
     /// The learner that uses the categories.
-    public var withCategories: ConfiguredPolicy
+    package var withCategories: ConfiguredPolicy
     /// The learner that is run without labels: on a trace with one category for all objects. For the learned policy, it
     /// is the same policy. Its features of a user's activity and reuse do not depend on labels, and are the same then.
-    public var withoutCategories: ConfiguredPolicy
+    package var withoutCategories: ConfiguredPolicy
     /// The baselines. `lru` and an offline policy define the gap.
-    public var baselines: [ConfiguredPolicy]
+    package var baselines: [ConfiguredPolicy]
     /// The prefetch policy of the learner, with and without categories. Nil by default. Baselines run without
     /// prefetching.
-    public var prefetch: HypothesisPrefetch?
+    package var prefetch: HypothesisPrefetch?
 
     /// The feature groups of the learned policy that depend on categories.
-    public static let categoryGroups = ["category", "user", "session"]
+    package static let categoryGroups = ["category", "user", "session"]
     /// The default baselines.
-    public static let standardBaselines = [
+    package static let standardBaselines = [
         "lru", "lfu", "kingfisher-disk", "s3-fifo", "gdsf", "belady", "belady(bypass=on)",
     ]
 
@@ -35,7 +35,7 @@ public struct HypothesisLearner: Sendable {
     }
 
     /// Creates a learner from its two forms.
-    public init(
+    package init(
         withCategories: ConfiguredPolicy, withoutCategories: ConfiguredPolicy, baselines: [ConfiguredPolicy],
         prefetch: HypothesisPrefetch? = nil
     ) {
@@ -50,7 +50,7 @@ public struct HypothesisLearner: Sendable {
     /// - Parameter prefetch: the prefetch policy of both forms. The learner without prefetching is then the first
     ///   baseline.
     /// - Throws: `PolicyError` if there is no such policy, or it has no category feature groups.
-    public init(
+    package init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
         prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .laboratory
     ) throws(PolicyError) {
@@ -70,17 +70,17 @@ public struct HypothesisLearner: Sendable {
 }
 
 /// The prefetch planner with and without categories.
-public struct HypothesisPrefetch: Sendable {
+package struct HypothesisPrefetch: Sendable {
     /// The planner that uses the categories.
-    public let withCategories: PrefetchOptions
+    package let withCategories: PrefetchOptions
     /// The same planner without category features.
-    public let withoutCategories: PrefetchOptions
+    package let withoutCategories: PrefetchOptions
 
     /// Creates the two forms of the planner.
     ///
     /// - Throws: `ReplayError.usage(_:)` for a policy without a form that ignores categories, and
     ///   for a pretrained planner: its model may depend on categories that the controls lack.
-    public init(_ options: PrefetchOptions) throws(ReplayError) {
+    package init(_ options: PrefetchOptions) throws(ReplayError) {
         guard options.policy.name == PrefetchOptions.plannerName else {
             throw .usage(
                 "'\(options.policy.name)' has no form without categories to compare with: give --prefetch "

@@ -1,36 +1,36 @@
 import HalcyonSimulation
 
 /// The options of a test of the hypothesis.
-public struct HypothesisOptions: Sendable, Equatable, Codable {
+package struct HypothesisOptions: Sendable, Equatable, Codable {
     /// The share of the requests, 0…1, that warms up the cache and is not counted. The default is 0.25.
-    public var warmup = 0.25
+    package var warmup = 0.25
     /// The number of seeds of the learner to average, with and without categories. The default is 6.
-    public var seeds = 6
+    package var seeds = 6
     /// The number of these seeds to average under each permutation of the labels, at most ``seeds``. The default is 2.
-    public var permutedSeeds = 2
+    package var permutedSeeds = 2
     /// The ways to permute the labels. The verdict is by the first one; the others stand beside it. By default within
     /// strata of popularity, age and size, and uniform.
-    public var permute = PermutationScheme.standard
+    package var permute = PermutationScheme.standard
     /// The number of permutations of each way to run at first. The default is 19.
-    public var permutations = 19
+    package var permutations = 19
     /// The maximum number of permutations of the first way. They are run while a cell's intervals show a gain, its
     /// p-value is not yet significant, and more permutations could make it so. The default is 199. At most
     /// ``permutations``: a fixed number.
-    public var mostPermutations = 199
+    package var mostPermutations = 199
     /// The confidence of the intervals. The level of the permutation test is 1 minus this. The default is 0.95.
-    public var confidence = 0.95
+    package var confidence = 0.95
     /// The smallest relevant gain in hit ratio, the margin of the verdicts. The default is 0.005.
-    public var margin = 0.005
+    package var margin = 0.005
     /// The sharing of models between per-user caches. The default is shared.
-    public var models = ModelSharing.shared
+    package var models = ModelSharing.shared
     /// The maximum number of requests of a trace. Nil by default: no limit. It is only recorded; the traces of the
     /// fields are already limited.
-    public var limit: Int?
+    package var limit: Int?
     /// The first seed of all random choices. The default is 1.
-    public var seed: UInt64 = 1
+    package var seed: UInt64 = 1
 
     /// Creates the default options.
-    public init() {}
+    package init() {}
 
     /// The schedule of the permutations that the verdict is based on.
     var schedule: PermutationSchedule {

@@ -8,9 +8,9 @@ import HalcyonTrace
 /// requests to users and objects does not change. If objects change their categories, an object has at every moment
 /// the donor's current set: that of the donor's latest request. Before the donor's first request, it is the set of
 /// that first request.
-public struct LabelPermutation: Sendable {
+package struct LabelPermutation: Sendable {
     /// The donor of each object.
-    public let donors: [UInt32]
+    package let donors: [UInt32]
 
     /// Creates one of many permutations, each equally likely (Fisher and Yates). O(objects).
     ///
@@ -18,7 +18,7 @@ public struct LabelPermutation: Sendable {
     ///   - objects: the number of objects.
     ///   - seed: the seed of all permutations.
     ///   - number: the number of the permutation.
-    public init(objects: Int, seed: UInt64, number: Int) {
+    package init(objects: Int, seed: UInt64, number: Int) {
         var generator = SeededGenerator(seed: seed, stream: 0x1ABE1 &+ UInt64(number))
         var donors = (0..<objects).map { UInt32($0) }
         for index in stride(from: objects - 1, to: 0, by: -1) { donors.swapAt(index, generator.below(index + 1)) }
@@ -61,7 +61,7 @@ public struct LabelPermutation: Sendable {
     /// O(objects).
     ///
     /// - Parameter trace: a trace with the same number of objects.
-    public func applied(to trace: Trace) -> Trace {
+    package func applied(to trace: Trace) -> Trace {
         precondition(donors.count == trace.objectCount, "a donor for each object")
         var permuted = Trace(
             entries: trace.entries, times: trace.times, users: trace.users, objectSizes: trace.objectSizes,

@@ -7,9 +7,9 @@ import HalcyonTrace
 /// A uniform permutation separates labels from everything that they go with: from popularity, age and size, too. A
 /// permutation within strata keeps each label among objects that are alike in these properties, so a difference to it
 /// is not due to them.
-public enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConvertible {
+package enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConvertible {
     /// A property of an object that strata keep.
-    public enum Property: String, Sendable, CaseIterable, Codable {
+    package enum Property: String, Sendable, CaseIterable, Codable {
         /// The number of requests for the object in the whole trace.
         case popularity
         /// The position of the object's first request.
@@ -28,12 +28,12 @@ public enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConverti
     case within([Property])
 
     /// The schemes that the test runs by default; the first one decides.
-    public static let standard: [PermutationScheme] = [.within(Property.allCases), .uniform]
+    package static let standard: [PermutationScheme] = [.within(Property.allCases), .uniform]
 
     /// Creates a scheme from text: `uniform`, or `within=` and one or several of popularity, age and size.
     ///
     /// - Throws: `ReplayError.usage(_:)` for other text.
-    public init(parsing text: String) throws(ReplayError) {
+    package init(parsing text: String) throws(ReplayError) {
         let accepted = "give uniform, or within= and one or several of popularity, age and size, such as "
         if text == "uniform" {
             self = .uniform
@@ -55,7 +55,7 @@ public enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConverti
     }
 
     /// The notation that ``init(parsing:)`` reads.
-    public var description: String {
+    package var description: String {
         switch self {
         case .uniform: "uniform"
         case .within(let properties): "within=" + properties.map(\.rawValue).joined(separator: ",")
@@ -73,13 +73,13 @@ public enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConverti
     }
 
     /// Creates a scheme from ``description``.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         self = try Self(parsing: text)
     }
 
     /// Encodes ``description``.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }

@@ -5,7 +5,7 @@ extension HypothesisReport {
     /// Returns the report as text: a table and a sentence for each cell.
     ///
     /// - Parameter emphasis: whether to set bold text, as on a terminal.
-    public func table(emphasis: Bool = false) -> String {
+    package func table(emphasis: Bool = false) -> String {
         var text = ""
         for trace in traces {
             text += text.isEmpty ? "" : "\n"
@@ -49,8 +49,7 @@ extension HypothesisReport {
 
     private static func table(of result: HypothesisResult, emphasis: Bool) -> String {
         let figures = ["hit ratio", "gap closed", "with categories less this", "interval"]
-        var table = TextTable(
-            [(title: "policy", alignment: .left)] + figures.map { (title: $0, alignment: TextTable.Alignment.right) })
+        var table = TextTable(left: ["policy"], right: figures)
         let ways = result.permutations.count
         let best = result.arms.dropLast().map(\.hitRatio).max()
         for (index, arm) in result.arms.enumerated() {

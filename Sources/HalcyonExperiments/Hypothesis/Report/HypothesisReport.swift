@@ -7,30 +7,30 @@ import HalcyonTrace
 ///
 /// The schema is an interface. Fields are added; a changed or removed field needs a new number in ``schema``. Names
 /// are snake case, ratios 0…1, differences of ratios in the same unit.
-public struct HypothesisReport: Sendable, Codable {
+package struct HypothesisReport: Sendable, Codable {
     /// The version of this structure.
-    public var schema = "halcyon.hypothesis/3"
+    package var schema = "halcyon.hypothesis/3"
     /// The version of Halcyon that made the report.
-    public var halcyonVersion = Halcyon.version
+    package var halcyonVersion = Halcyon.version
     /// The result version of the build that made the report. Builds with the same number give the same counts for the
     /// same trace and parameters.
-    public var resultVersion = Halcyon.resultVersion
+    package var resultVersion = Halcyon.resultVersion
     /// The identifier of the executable; see `BuildInfo/identifier`.
-    public var buildId = BuildInfo.current.identifier
+    package var buildId = BuildInfo.current.identifier
     /// The options that the test used.
-    public var options: HypothesisOptions
+    package var options: HypothesisOptions
     /// The traces, in the requested order.
-    public var traces: [TraceSummary]
+    package var traces: [TraceSummary]
     /// The verdict on each trace, in the requested order.
-    public var verdicts: [TraceVerdict]
+    package var verdicts: [TraceVerdict]
     /// The results: one for each trace, mode and capacity, in the requested order.
-    public var results: [HypothesisResult]
+    package var results: [HypothesisResult]
 
     /// Creates a report.
     ///
     /// - Parameter options: the requested options. In ``options`` the number of permuted seeds is limited to the
     ///   number of seeds.
-    public init(options: HypothesisOptions) {
+    package init(options: HypothesisOptions) {
         self.options = options
         self.options.permutedSeeds = min(options.permutedSeeds, options.seeds)
         traces = []
@@ -39,7 +39,7 @@ public struct HypothesisReport: Sendable, Codable {
     }
 
     /// Adds the results of one trace, and adjusts the p-values of all traces.
-    public mutating func add(_ found: [HypothesisResult], of trace: TraceSummary) {
+    package mutating func add(_ found: [HypothesisResult], of trace: TraceSummary) {
         traces.append(trace)
         results += found.map { result in
             var result = result
@@ -50,10 +50,10 @@ public struct HypothesisReport: Sendable, Codable {
     }
 
     /// Returns the report as one JSON object with sorted keys.
-    public func json() throws -> Data { try JSONReport.data(self) }
+    package func json() throws -> Data { try JSONReport.data(self) }
 
     /// Returns the results, one JSON object per line, each with the verdict on its trace.
-    public func jsonLines() throws -> Data {
+    package func jsonLines() throws -> Data {
         struct Line: Encodable {
             let schema: String
             let halcyonVersion: String

@@ -6,57 +6,57 @@ import HalcyonTrace
 /// The result in one cell: one trace, mode and capacity.
 ///
 /// Hit ratios are shares of the counted requests, 0…1. Differences are differences of hit ratios: 0.01 is one point.
-public struct HypothesisResult: Sendable, Codable {
+package struct HypothesisResult: Sendable, Codable {
     /// The result of one policy.
-    public struct Arm: Sendable, Codable {
+    package struct Arm: Sendable, Codable {
         /// The role: `with_categories`, `without_categories`, `permuted_categories` or `baseline`.
-        public var role: String
+        package var role: String
         /// The policy with the parameters set by the user.
-        public var policy: String
+        package var policy: String
         /// All parameters of the policy, defaults included.
-        public var parameters: [String: String]
+        package var parameters: [String: String]
         /// The way the labels are permuted, in the notation of `--permute`. Nil for the other roles.
-        public var permute: PermutationScheme?
+        package var permute: PermutationScheme?
         /// The prefetch policy. Nil without prefetching.
-        public var prefetch: String?
+        package var prefetch: String?
         /// All parameters of the planner, defaults included. Nil without prefetching.
-        public var prefetchParameters: [String: String]?
+        package var prefetchParameters: [String: String]?
         /// The hit ratio, averaged over the runs.
-        public var hitRatio: Double
+        package var hitRatio: Double
         /// The hit ratio of each run: by seed, or for permuted labels by permutation, each averaged over seeds.
-        public var hitRatios: [Double]
+        package var hitRatios: [Double]
         /// The share of the gap from LRU to the optimum that the policy closes. Nil without a gap.
-        public var gapClosed: Double?
+        package var gapClosed: Double?
     }
 
     /// The difference between the learner and a baseline.
-    public struct BaselineDifference: Sendable, Codable {
+    package struct BaselineDifference: Sendable, Codable {
         /// The baseline policy.
-        public var policy: String
+        package var policy: String
         /// The learner with categories minus the baseline.
-        public var contrast: Contrast
+        package var contrast: Contrast
     }
 
     /// The comparison with one way to permute labels, and the result of its permutation test.
-    public struct Permutation: Sendable, Codable {
+    package struct Permutation: Sendable, Codable {
         /// The way, in the notation of `--permute`, without properties that are equal for all objects.
-        public var permute: PermutationScheme
+        package var permute: PermutationScheme
         /// The learner with categories minus its mean over these permutations.
-        public var contrast: Contrast
+        package var contrast: Contrast
         /// The number of permutations.
-        public var permutations: Int
+        package var permutations: Int
         /// The number of seeds averaged under each permutation.
-        public var seeds: Int
+        package var seeds: Int
         /// The p-value of this cell alone, at least 1 / (permutations + 1).
-        public var pValue: Double
+        package var pValue: Double
         /// The p-value for all cells of the trace together (Westfall and Young).
-        public var adjustedPValue: Double
+        package var adjustedPValue: Double
         /// The number of strata; 1 for uniform permutations.
-        public var strata: Int
+        package var strata: Int
         /// The number of objects in the smallest stratum.
-        public var smallestStratum: Int
+        package var smallestStratum: Int
         /// The share of the objects that have other labels than before, in the first permutation, 0…1.
-        public var shareChanged: Double
+        package var shareChanged: Double
 
         init(_ evidence: CellEvidence, scheme: Int, strata: LabelStrata, shareChanged: Double) {
             permute = strata.scheme
@@ -72,84 +72,84 @@ public struct HypothesisResult: Sendable, Codable {
     }
 
     /// The prefetching of the learner.
-    public struct Prefetch: Sendable, Codable {
+    package struct Prefetch: Sendable, Codable {
         /// The prefetch policy, with the parameters set by the user.
-        public var policy: String
+        package var policy: String
         /// All parameters of the planner with categories, defaults included.
-        public var parameters: [String: String]
+        package var parameters: [String: String]
         /// The prefetch budget of each cache, in the notation of `--prefetch-budget`.
-        public var budget: String
+        package var budget: String
         /// The latency of a prefetch of no bytes, in microseconds.
-        public var fetchLatency: Int64
+        package var fetchLatency: Int64
         /// The bandwidth of prefetches in bytes a second. Nil if sizes do not matter.
-        public var bandwidth: Double?
+        package var bandwidth: Double?
         /// The latency of a prefetch as text: `150 ms + size / (5.0 MB/s)`, or `ideal (zero latency)`.
-        public var latency: String
+        package var latency: String
         /// The matrix routines of the prefetch policy.
-        public var kernels: KernelInfo?
+        package var kernels: KernelInfo?
     }
 
     /// The units that the intervals are based on.
-    public struct Resampling: Sendable, Codable {
+    package struct Resampling: Sendable, Codable {
         /// The kind of units: `users` or `time_blocks`.
-        public var units: String
+        package var units: String
         /// The number of units.
-        public var count: Int
+        package var count: Int
         /// The effective number of independent units of equal weight: the degrees of freedom of the units, plus one.
-        public var effectiveCount: Double
+        package var effectiveCount: Double
         /// The number of time blocks over which the differences depend on themselves; 1 for users.
-        public var blockLength: Int
+        package var blockLength: Int
     }
 
     /// The share of the gap from LRU to the optimum that the learner with categories closes.
-    public struct Gap: Sendable, Codable {
+    package struct Gap: Sendable, Codable {
         /// The share, where 1 is the whole gap.
-        public var share: Double
+        package var share: Double
         /// The confidence interval of the share (Fieller). Nil if the data do not show that there is a gap.
-        public var interval: Interval?
+        package var interval: Interval?
     }
 
     /// The file as the user named it.
-    public var trace = ""
+    package var trace = ""
     /// The kind of caches: one shared cache, or per-user caches.
-    public var mode: ReplayMode
+    package var mode: ReplayMode
     /// The capacity of the cache, or of each user's cache.
-    public var capacity: Int
+    package var capacity: Int
     /// The capacity as requested.
-    public var capacityAsked: String
+    package var capacityAsked: String
     /// The unit of the capacity.
-    public var capacityUnit: SizeUnit
+    package var capacityUnit: SizeUnit
     /// The number of counted requests, without the warm-up.
-    public var requests: Int
+    package var requests: Int
     /// The verdict.
-    public var verdict: HypothesisVerdict
+    package var verdict: HypothesisVerdict
     /// The verdict with its reasons, as a sentence.
-    public var sentence: String
+    package var sentence: String
     /// The smallest gain that the data would show with a probability of 80 %, over the stricter of the two controls.
     /// Nil if nothing varies.
-    public var smallestDetectable: Double?
+    package var smallestDetectable: Double?
     /// The learner with categories minus its mean over permuted labels, by the first way to permute them: the headline.
-    public var withMinusPermuted: Contrast
+    package var withMinusPermuted: Contrast
     /// The learner with categories minus the learner without.
-    public var withMinusWithout: Contrast
+    package var withMinusWithout: Contrast
     /// The learner with categories minus each baseline.
-    public var withMinusBaselines: [BaselineDifference]
+    package var withMinusBaselines: [BaselineDifference]
     /// The result of the permutation test by the first way to permute labels.
-    public var permutation: Permutation
+    package var permutation: Permutation
     /// The results of all ways to permute labels, the first included.
-    public var permutations: [Permutation]
+    package var permutations: [Permutation]
     /// The offline policy at the upper end of the gap, whose lower end is LRU. Nil if LRU or it was not run.
-    public var gapReference: String?
+    package var gapReference: String?
     /// The share of the gap closed. Nil without a gap, or if LRU or the optimum was not run.
-    public var gapClosed: Gap?
+    package var gapClosed: Gap?
     /// The prefetching of the learner, in all its forms. Nil without prefetching.
-    public var prefetch: Prefetch?
+    package var prefetch: Prefetch?
     /// The matrix routines that the learner computed with. Nil for a learner without a parameter `kernels`.
-    public var kernels: KernelInfo?
+    package var kernels: KernelInfo?
     /// The hit ratios of all policies.
-    public var arms: [Arm]
+    package var arms: [Arm]
     /// The units that the intervals are based on.
-    public var resampling: Resampling
+    package var resampling: Resampling
 
     init(
         _ evidence: CellEvidence, field: HypothesisField, capacity request: CapacityRequest,

@@ -16,7 +16,7 @@ import HalcyonSimulation
 /// | not shown | undecided | harmful if below zero, otherwise no effect beyond the margin |
 ///
 /// A cell that is below zero is neither shown nor possible.
-public enum HypothesisVerdict: String, Sendable, Codable, CaseIterable {
+package enum HypothesisVerdict: String, Sendable, Codable, CaseIterable {
     /// A gain is shown, and a gain of at least the margin is possible.
     case supported
     /// A gain is shown, and it is below the margin.
@@ -84,17 +84,17 @@ public enum HypothesisVerdict: String, Sendable, Codable, CaseIterable {
 }
 
 /// The verdict on one trace: that of all its cells together.
-public struct TraceVerdict: Sendable, Codable, Equatable {
+package struct TraceVerdict: Sendable, Codable, Equatable {
     /// The file as the user named it.
-    public var trace: String
+    package var trace: String
     /// The verdict.
-    public var verdict: HypothesisVerdict
+    package var verdict: HypothesisVerdict
     /// The verdict with its reasons, as a sentence.
-    public var sentence: String
+    package var sentence: String
     /// The p-value of the permutation test over all cells of the trace: the smallest adjusted p-value of a cell.
-    public var pValue: Double
+    package var pValue: Double
     /// ``pValue``, adjusted by Holm for all traces of the report.
-    public var holmPValue: Double
+    package var holmPValue: Double
 
     /// Creates the verdicts of several traces, in the order of `traces`.
     static func list(_ results: [HypothesisResult], traces: [String], level: Double) -> [TraceVerdict] {

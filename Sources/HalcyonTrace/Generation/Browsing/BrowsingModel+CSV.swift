@@ -11,7 +11,7 @@ extension BrowsingModel {
     /// - Returns: what was written.
     /// - Throws: ``GenerationError`` if a parameter has an invalid value. ``TraceError`` if the name of a category holds a
     ///   control byte, or the disk fails.
-    public func writeCSV(
+    package func writeCSV(
         seed: UInt64, to path: String, compression: Compression? = nil
     ) throws -> GeneratedFacts {
         try validate()
@@ -57,19 +57,19 @@ extension BrowsingModel {
 }
 
 /// What a generator wrote to a file.
-public struct GeneratedFacts: Sendable, Equatable {
+package struct GeneratedFacts: Sendable, Equatable {
     /// The number of requests.
-    public var requests = 0
+    package var requests = 0
     /// The number of objects that were requested.
-    public var objects = 0
+    package var objects = 0
     /// The number of users that made a request.
-    public var users = 0
+    package var users = 0
     /// The number of categories of these objects.
-    public var categories = 0
+    package var categories = 0
     /// Whether objects have sizes in bytes.
-    public var hasSizes = false
+    package var hasSizes = false
     /// The size of these objects together: bytes, or 1 each without sizes.
-    public var distinctSize: UInt64 = 0
+    package var distinctSize: UInt64 = 0
 }
 
 /// The numbers that occurred, one byte each.

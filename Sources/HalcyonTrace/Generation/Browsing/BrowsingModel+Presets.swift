@@ -62,7 +62,7 @@ extension BrowsingModel {
     /// A million users who browse a large shop for a month, about 100 requests each in some eight visits.
     ///
     /// 5,000 users are in a session at the same time, and all are equally active. Tastes and repeat views are those of
-    /// ``shop``. The file has 100 million rows, 2.6 GB; write it with ``writeCSV(seed:to:compression:)``.
+    /// ``shop``. The file has 100 million rows, 2.6 GB; write it with `writeCSV(seed:to:compression:)`.
     public static var millionUsers: BrowsingModel {
         var model = shop
         model.requests = 100_000_000
@@ -120,7 +120,7 @@ extension BrowsingModel {
     }
 
     /// Returns the preset with this name on the command line, or `nil`.
-    public static func preset(named name: String) -> BrowsingModel? {
+    package static func preset(named name: String) -> BrowsingModel? {
         switch name {
         case "shop": shop
         case "feed": feed
@@ -134,7 +134,7 @@ extension BrowsingModel {
     }
 
     /// The names that ``preset(named:)`` accepts.
-    public static let presetNames = [
+    package static let presetNames = [
         "shop", "feed", "uniform-categories", "million-users", "informative", "uninformative",
         "harmless",
     ]

@@ -95,7 +95,7 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     }
 
     /// Generates a trace together with the hidden groups.
-    public func generateWithTruth(seed: UInt64, names: Bool = true) throws(GenerationError) -> BrowsingOutcome {
+    package func generateWithTruth(seed: UInt64, names: Bool = true) throws(GenerationError) -> BrowsingOutcome {
         try validate()
         var simulation = BrowsingSimulation(model: self, seed: seed)
         var objects = FirstRequestOrder(capacity: simulation.catalogue.count)
@@ -135,7 +135,7 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
     }
 
     /// Returns the name of the category that stands for `group`.
-    public func categoryName(_ group: Int) -> String {
+    package func categoryName(_ group: Int) -> String {
         if group < categoryNames.count { return categoryNames[group] }
         return group < 10 ? "c0\(group)" : "c\(group)"
     }
@@ -195,13 +195,13 @@ public struct BrowsingModel: TraceGenerator, Equatable, Codable {
 }
 
 /// A generated trace and the hidden groups behind it.
-public struct BrowsingOutcome: Sendable {
+package struct BrowsingOutcome: Sendable {
     /// The observable trace.
-    public let trace: Trace
+    package let trace: Trace
     /// The hidden group of each object of the trace, by object number.
-    public let groups: [UInt32]
+    package let groups: [UInt32]
     /// The group that each category stands for, by the trace's category number.
-    public let groupOfCategory: [UInt32]
+    package let groupOfCategory: [UInt32]
 }
 
 /// The label of each object, drawn in the order in which objects are created.
