@@ -1,6 +1,6 @@
 import HalcyonPrefetch
 
-/// The configuration of a ``PredictivePrefetcher``: its policy, its budget, and the times of its plans.
+/// The configuration of a ``LivePrefetcher``: its policy, its budget, and the times of its plans.
 public struct PrefetchConfiguration: Sendable {
     // MARK: Policy
 
@@ -95,7 +95,7 @@ public struct PrefetchConditions: OptionSet, Sendable, Hashable {
     public static let meteredNetwork = PrefetchConditions(rawValue: 1 << 2)
 }
 
-/// The counts of a ``PredictivePrefetcher`` since its start.
+/// The counts of a ``LivePrefetcher`` since its start.
 public struct PrefetchStatistics: Sendable, Equatable {
     /// The observed accesses.
     public var accesses = 0
@@ -135,7 +135,7 @@ public struct PrefetchStatistics: Sendable, Equatable {
     public var droppedBytes = 0
     /// The decompressed bytes of failed and cancelled fetches. They count for the budget, too.
     public var partialBytes = 0
-    /// The faults of the kept files; see ``PredictivePrefetcher/modelFault``.
+    /// The faults of the kept files; see ``LivePrefetcher/modelFault``.
     public var modelFaults = 0
 
     /// Creates counts of 0.
