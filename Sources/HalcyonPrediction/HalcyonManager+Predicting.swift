@@ -9,7 +9,7 @@ import HalcyonPipeline
 import HalcyonPrefetch
 
 extension HalcyonManager {
-    /// Starts predictive prefetching, by default with `VisitPlanner`. A running predictor is stopped, and the new one continues
+    /// Starts predictive prefetching, by default with `PrefetchPlanner`. A running predictor is stopped, and the new one continues
     /// with its model and accesses.
     ///
     /// There is one predictor for a cache, which all managers over the cache share. It loads through the manager that started it, as

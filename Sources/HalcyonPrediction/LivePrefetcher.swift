@@ -272,15 +272,10 @@ public actor LivePrefetcher {
             let file = KeptAccessesFile(folder: folder)
             do { try write(to: file) } catch { note(fault: error) }
         }
-        let visits = driver.policy as? VisitPlanner
-        let planner =
-            visits?.plannerSnapshot(producer: Halcyon.version)
-            ?? (driver.policy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version)
+        guard let planner = driver.policy as? PrefetchPlanner else { return }
         do {
-            if let planner { try PlannerFile(folder: folder).write(planner) }
-            if let learned = visits?.snapshot(producer: Halcyon.version) {
-                try VisitsFile(folder: folder).write(learned)
-            }
+            try planner.snapshot(producer: Halcyon.version).map(PlannerFile(folder: folder).write)
+            try planner.visitsSnapshot(producer: Halcyon.version).map(VisitsFile(folder: folder).write)
         } catch { note(fault: error) }
     }
 
@@ -316,12 +311,9 @@ public actor LivePrefetcher {
             sizes = FetchSizes(after: driver.spending)
             keptAccount = account
         }
-        guard driver.policy.plansBetweenRequests else { return }
-        if let visits = driver.policy as? VisitPlanner, configuration.keepsModel {
-            do {
-                if let learned = try host.folder.map(VisitsFile.init)?.read() { visits.adopt(learned) }
-            } catch { note(fault: error) }
-        }
+        guard configuration.keepsModel, let planner = driver.policy as? PrefetchPlanner, planner.plansBetweenRequests
+        else { return }
+        do { try host.folder.map(VisitsFile.init)?.read().map(planner.adopt) } catch { note(fault: error) }
     }
 
     /// Reads the kept accesses, or removes their file.
@@ -357,11 +349,11 @@ public actor LivePrefetcher {
         if configuration.keepsModel {
             do { learnt = try host.folder.map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
-        let planner =
-            (learnt ?? configuration.pretrained).map {
-                PrefetchPlanner($0, parameters: configuration.planner, context: context)
-            } ?? PrefetchPlanner(configuration.planner, context: context)
-        return VisitPlanner(context: context, withinVisits: planner)
+        let (parameters, visits) = (configuration.planner, VisitPlannerParameters())
+        guard let network = learnt ?? configuration.pretrained else {
+            return PrefetchPlanner(parameters, visits: visits, context: context)
+        }
+        return PrefetchPlanner(network, parameters: parameters, visits: visits, context: context)
     }
 
     private func note(fault: any Error) {

@@ -22,11 +22,10 @@ public struct PrefetchConfiguration: Sendable {
     /// request or an announcement has named it. With clear names, it is fetched at once. A file of the other kind is removed when
     /// predicting starts.
     public var keepsURLs = false
-    /// Whether the cache serves one user at a time, as that of a phone does; by default `true`. Then the policy is `VisitPlanner`, which
-    /// also plans between visits.
+    /// Whether the cache serves one user at a time, as that of a phone does; by default `true`. Then the planner also plans between
+    /// visits.
     ///
-    /// Set it to `false` for a cache that users share, such as a server's. Then the policy does what `PrefetchPlanner` does, and nothing
-    /// is planned between requests.
+    /// Set it to `false` for a cache that users share, such as a server's. Then nothing is planned between requests.
     public var servesOneUser = true
     /// The idle time after which a visit has ended; by default 30 minutes. A negative span counts as zero, and one of more than a
     /// century as a century.

@@ -1,10 +1,10 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// The entry numbers of one of many small caches: the cache's own, from 0, so that its tables are small.
+/// The entry numbers of one of many small caches, or of a cache with prefetching: the cache's own, from 0, so that its tables are small.
 ///
-/// As in a live cache, the number of an object that is neither resident nor remembered goes to another object. Policies
-/// whose decisions depend on numbers (``EvictionPolicy/decidesByNumber``) keep the number of every object.
+/// As in a live cache, the number of an object that is neither resident nor remembered goes to another object. Caches with prefetching,
+/// and policies whose decisions depend on numbers (``EvictionPolicy/decidesByNumber``), keep the number of every object.
 ///
 /// A number is found in O(1). Bytes: 4 a number, and 8 to 16 a number beyond ``fewNumbers``.
 struct EntryNumbers: ~Copyable {
