@@ -26,12 +26,9 @@ import HalcyonEviction
 /// request. An
 /// unused prefetch is likely enough to keep while its probability is at least the eviction cost.
 ///
-/// With ``VisitPlannerParameters``, it also plans between visits: it learns what each user requests in its next visit, and holds it when
-/// that visit begins. At the end of a visit, and at the start of days until the user returns, a small network estimates the probability
-/// of a request in the next visit, for each object that the user has requested and for those that all users request. An object is
-/// fetched if its probability reaches the price, and in place of a resident if it exceeds that of the resident by the price. During a
-/// visit it names the resident that leaves next, as long as its choices prove better than those of the eviction policy. It does so for
-/// caches of one user each. In a cache for all users, it only plans after requests.
+/// With ``VisitPlannerParameters``, it also plans between visits for caches of one user each. It learns what each user requests in its
+/// next visit, and fetches at the end of a visit and at the start of days what is more probable than the price. During a visit it names
+/// the resident that leaves next, as long as its choices prove better than those of the eviction policy.
 ///
 /// A plan is O(candidates × categories of each). Memory is 6 MB and, in bytes:
 ///

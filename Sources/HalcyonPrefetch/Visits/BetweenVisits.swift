@@ -17,8 +17,8 @@ import HalcyonSupport
 /// One in 16 of these choices is left to the eviction policy. Whichever object is requested first decides which of the two chose
 /// better; while the eviction policy does, it chooses alone.
 ///
-/// It plans for caches of one user each, and does nothing in a cache for all users. All objects are taken to cost the same: a fetch of
-/// a large one is no dearer.
+/// It plans for caches of one user each, and does nothing in a cache for all users. It plans as for uniform sizes: a
+/// fetch of a large object is no dearer.
 ///
 /// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes: 80 a pair of user and object, 52 an
 /// object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
