@@ -665,7 +665,7 @@ public actor LivePrefetcher {
         catalogue.set(cost: cost, of: object)
         let isHeld = heldKey(object, driver.user(ofFetch: object)?.name) != nil
         if isHeld { setbacks[object] = nil } else { setBack(object, .refused(said: said, found: bytes, capacity)) }
-        let fetch = driver.arrived(object, bytes: bytes, isHeld: isHeld)
+        let fetch = driver.arrived(object, bytes: bytes, isHeld: isHeld, number: statistics.fetched)
         if fetch?.isWanted == true { statistics.usedLate += 1 } else if !isHeld { drop(bytes) }
     }
 

@@ -28,8 +28,8 @@ package struct PrefetchUser: Sendable {
 /// 4. ``planAfterAccess(outlook:isCrowded:isHeld:)``, at once or after several requests;
 /// 5. what the commands say, and ``nextFetch(size:)`` until it returns `nil`.
 ///
-/// It owns the facts that both owners need: which objects are being fetched and for whom, which are unused (``UnusedPrefetches``), what
-/// is spent of the budget, when users' visits end, what is to be fetched next. A new plan after a request replaces the fetches of the
+/// It holds what both owners need: the objects in flight and their users, the unused ones (``UnusedPrefetches``), and what is to be
+/// fetched next. It also holds the spending and the timers of visits. A new plan after a request replaces the fetches of the
 /// last plan that have not started; one at a moment does so only if it proposes any.
 ///
 /// A model checks every sequence of up to five events. See `PrefetchDriverTests.allShortSequencesFollowModel()`. An event is O(1)
@@ -338,17 +338,17 @@ package final class PrefetchDriver {
     ///
     /// - Parameters:
     ///   - bytes: the bytes to pay for; `nil` for those that were paid.
-    ///   - request, isCounted: what is kept with an unused object.
+    ///   - number, isCounted: what is kept with an unused object.
     @discardableResult
     package func arrived(
-        _ object: UInt32, bytes: Int?, isHeld: Bool, request: Int = 0, isCounted: Bool = true
+        _ object: UInt32, bytes: Int?, isHeld: Bool, number: Int, isCounted: Bool = true
     ) -> Fetch? {
         guard let fetch = ended(object, bytes: bytes) else { return nil }
         if isHeld, !fetch.isWanted {
             unused.add(
                 object,
                 UnusedPrefetches.Prefetch(
-                    user: fetch.user.number, bytes: bytes ?? 0, request: request, isCounted: isCounted))
+                    user: fetch.user.number, number: number, bytes: bytes ?? 0, isCounted: isCounted))
         }
         return fetch
     }

@@ -15,15 +15,14 @@ package struct UnusedPrefetches {
         package let user: UInt32
         /// The bytes that came over the network, where they are measured.
         package var bytes = 0
-        /// The number of requests to the cache before the object arrived, where they are counted.
-        package var request = 0
+        /// The number that distinguishes this prefetch from others of the object: in a replay that of the request after which it arrived.
+        /// An object that left and was prefetched again without a request between keeps its turn.
+        package let number: Int
         /// Whether the prefetch counts in the results: it was started after the warm-up.
         package var isCounted = true
-        /// A number that distinguishes this prefetch from others of the object.
-        fileprivate var number = 0
 
-        package init(user: UInt32, bytes: Int = 0, request: Int = 0, isCounted: Bool = true) {
-            (self.user, self.bytes, self.request, self.isCounted) = (user, bytes, request, isCounted)
+        package init(user: UInt32, number: Int, bytes: Int = 0, isCounted: Bool = true) {
+            (self.user, self.number, self.bytes, self.isCounted) = (user, number, bytes, isCounted)
         }
     }
 
@@ -34,16 +33,13 @@ package struct UnusedPrefetches {
     private var head = 0
     /// The length of the queue at which objects that are no longer unused are removed from it.
     private var bound = 64
-    private var added = 0
 
     package init() {}
 
     /// Adds a prefetch of an object.
     package mutating func add(_ object: UInt32, _ prefetch: Prefetch) {
-        added += 1
         prefetches[object] = prefetch
-        prefetches[object]?.number = added
-        append(object, added)
+        append(object, prefetch.number)
     }
 
     /// Removes an object that was requested or left the cache, and returns its prefetch; `nil` if it is none of the unused.

@@ -44,6 +44,7 @@ private final class DrivenCache {
     private let driver: PrefetchDriver
     private var held: Set<UInt32> = []
     private var inFlight: UInt32?
+    private var arrivals = 0
 
     init() {
         let budget = PrefetchBudget(perRequest: .init(objects: 1), perVisit: .init(objects: 3))
@@ -74,8 +75,9 @@ private final class DrivenCache {
             }
         case .arrival:
             if let inFlight { held.insert(inFlight) }
-            end { driver.arrived($0, bytes: 5, isHeld: true) }
-        case .arrivalRefused: end { driver.arrived($0, bytes: 5, isHeld: false) }
+            arrivals += 1
+            end { driver.arrived($0, bytes: 5, isHeld: true, number: arrivals) }
+        case .arrivalRefused: end { driver.arrived($0, bytes: 5, isHeld: false, number: 0) }
         case .failure: end { driver.ended($0, bytes: 5) }
         case .notStarted:
             guard let object = inFlight else { break }

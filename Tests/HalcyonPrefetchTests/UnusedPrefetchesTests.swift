@@ -8,10 +8,12 @@ struct UnusedPrefetchesTests {
     private struct Queue {
         private(set) var unused: [UInt32] = []
         private var objects = UnusedPrefetches()
+        private var fetches = 0
 
         mutating func fetch(_ object: UInt32, user: UInt32 = 0) {
             unused.append(object)
-            objects.add(object, UnusedPrefetches.Prefetch(user: user))
+            fetches += 1
+            objects.add(object, UnusedPrefetches.Prefetch(user: user, number: fetches))
         }
 
         /// Ends a prefetch: its object is requested or evicted.

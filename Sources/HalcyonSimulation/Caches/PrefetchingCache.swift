@@ -75,7 +75,7 @@ final class PrefetchingCache {
                 counts.hitsOwed += 1
                 if prefetch.isCounted {
                     counts.used += 1
-                    counts.requestsUntilUse += requests - prefetch.request
+                    counts.requestsUntilUse += requests - prefetch.number
                 }
             } else if !isHit && prefetch.isCounted {
                 counts.waste(size: objects.size(of: access.object))
@@ -182,7 +182,7 @@ final class PrefetchingCache {
     private func place(_ access: Access, isCounted: Bool, _ counts: inout PrefetchTally) {
         makeRoom(for: access.size, &counts, user: access.user)
         let isHeld = cache.access(access) != .refused
-        driver.arrived(access.object, bytes: nil, isHeld: isHeld, request: requests, isCounted: isCounted)
+        driver.arrived(access.object, bytes: nil, isHeld: isHeld, number: requests, isCounted: isCounted)
         if !isHeld {
             driver.policy.dropped(access.object)
             if isCounted { counts.waste(size: access.size) }

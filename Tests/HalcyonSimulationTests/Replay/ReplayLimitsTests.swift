@@ -70,9 +70,9 @@ struct ReplayLimitsTests {
     func requestOfAFetchIsKeptBeyond32Bits() {
         var unused = UnusedPrefetches()
         let request = 1 << 32 + 5
-        unused.add(7, UnusedPrefetches.Prefetch(user: 1, request: request))
+        unused.add(7, UnusedPrefetches.Prefetch(user: 1, number: request))
         let (prefetch, again) = (unused.remove(7), unused.remove(7))
-        #expect(prefetch?.request == request && again == nil)
+        #expect(prefetch?.number == request && again == nil)
     }
 }
 
