@@ -9,49 +9,16 @@ import HalcyonPipeline
 import HalcyonPrefetch
 
 extension HalcyonManager {
-    /// Starts predictive prefetching, by default with `VisitPlanner`. A running predictor is stopped, and the new one continues
+    /// Starts predictive prefetching, by default with `PrefetchPlanner`. A running predictor is stopped, and the new one continues
     /// with its model and accesses.
     ///
     /// There is one predictor for a cache, which all managers over the cache share. It loads through the manager that started it, as
     /// long as that exists.
     @discardableResult
-    public func startPredicting(_ configuration: PrefetchConfiguration = PrefetchConfiguration())
-        -> PredictivePrefetcher
-    {
-        let (toMemory, cache, forcedExtension) = (configuration.toMemory, cache, defaultOptions.forcedExtension)
-        let host = PrefetchHost(
-            heldKey: { [weak cache] key, source, user in
-                guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
-                guard cache.privateEntries.mayExist, let source else { return nil }
-                let own = EntryOrigin.privateKey(computed: key, ofSource: source, for: user ?? "")
-                return cache.isCached(forKey: own, forcedExtension: forcedExtension) ? own : nil
-            },
-            capacity: { [weak cache] in
-                CacheCapacity(
-                    memory: cache?.memoryStorage.config.limits.cost ?? 0,
-                    disk: cache?.diskStorage?.config.limits.cost ?? 0)
-            },
-            room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
-            roomOnDisk: { [weak cache] in cache?.diskStorage?.roomInFiles },
-            evictNext: { [weak cache] in cache?.tiers.evictNext($0, forcedExtension: forcedExtension) },
-            reconsider: { [weak cache] in cache?.tiers.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
-            fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
-            folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
-            now: { [clock = cache.tiers.clock] in clock.now },
-            record: { [weak cache] in cache?.tiers.recorded($0) },
-            fetch: { [weak self] resource, options in
-                guard let self else { return .noManager }
-                do {
-                    let loaded = try await prefetch(resource, options, toMemory: toMemory)
-                    return loaded.map { .loaded(bytes: $0.bytes, cost: $0.cost) } ?? .cached
-                } catch {
-                    return error.isCancellation ? .cancelled : error.isRejection ? .rejected : .failed
-                }
-            })
+    public func startPredicting(_ configuration: PrefetchConfiguration = PrefetchConfiguration()) -> LivePrefetcher {
+        let host = ManagerHost(self, toMemory: configuration.toMemory)
         return cache.observation.start { ending, conditions in
-            let prefetcher = PredictivePrefetcher(
-                configuration, host, options: defaultOptions, clock: cache.tiers.clock, after: ending,
-                settleCache: { [weak cache] in await cache?.tiers.settleDisk() })
+            let prefetcher = LivePrefetcher(configuration, host, options: defaultOptions, after: ending)
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
             }
@@ -63,7 +30,7 @@ extension HalcyonManager {
     public func stopPredicting() { cache.observation.stop() }
 
     /// The predictor of the manager's cache, if it was started.
-    public var predictive: PredictivePrefetcher? { cache.observation.observer as? PredictivePrefetcher }
+    public var predictive: LivePrefetcher? { cache.observation.observer as? LivePrefetcher }
 }
 
 extension HalcyonManager {

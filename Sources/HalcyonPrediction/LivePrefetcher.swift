@@ -1,193 +1,282 @@
-import HalcyonAccessLog
 import Dispatch
+import HalcyonAccessLog
 import HalcyonCache
 import HalcyonEviction
 import HalcyonPipeline
 import HalcyonPrefetch
 import HalcyonSupport
+import Synchronization
 
-/// Feeds events to a prefetch policy, and fetches what the policy proposes.
+/// Predicts requests from all accesses to a manager's cache, and prefetches their images.
 ///
-/// The policy receives accesses one by one, in their order. It plans once after all accesses that came together, and at moments between
-/// accesses (`PlanningMoment`) if it can. A new plan replaces the fetches of the last one that have not started; one at a moment does so
-/// only if it proposes any.
+/// ```swift
+/// let predictive = manager.startPredicting()
+/// predictive.announce(catalogue)             // optional: what exists, with its categories
+/// predictive.conditions = [.meteredNetwork]  // as the platform reports
+/// print(await predictive.statistics)
+/// ```
 ///
-/// It runs on a dispatch queue of its own: file locks, files, models and planning would block the threads that all tasks share.
-actor LivePrefetcher {
+/// It is off until `HalcyonManager.startPredicting(_:)` is called. It receives each access from the cache, and knows the
+/// source of an image once a request through the manager or an announcement has named it. A prefetch policy plans what to
+/// fetch within a budget when accesses pause, or have gone on for too long, and at moments between them such as the end of
+/// a visit. These images are loaded at the lowest priority, and kept in the cache apart from requested ones. On the
+/// caller's path, an access is appended to a list. All other work runs on a dispatch queue of its own, because file locks,
+/// files, models and planning would block the threads that all tasks share. Only the requests for the images are sent over
+/// the network. See <doc:PredictivePrefetching>.
+public actor LivePrefetcher {
+    /// The maximum number of users whose visits are timed.
+    static let maxTimedUsers = 256
+
     private let executor = QueueExecutor(label: "halcyon.prefetcher")
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    /// The queue on which it runs.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The policy. It is made with the first event, because a file may have to be read.
-    private lazy var policy: any PrefetchPolicy = makePolicy()
+    nonisolated let inbox = EventInbox()
     private let configuration: PrefetchConfiguration
-    private let host: PrefetchHost
-    private let inbox: EventInbox
+    private let options: ImageOptions
+    private let host: any PrefetchHost
     /// The task that ends once the previous prefetcher has saved its state. The policy is made after that.
     private let ending: Task<Void, Never>?
+    private let current: Mutex<PrefetchConditions> = Mutex([])
+    private let pauseTimer = Mutex<Task<Void, Never>?>(nil)
+    /// The task that waits for the next moment between accesses, and the time until which it waits.
+    private var momentTimer: (due: Int64, task: Task<Void, Never>)?
+
+    /// Decides what is fetched. It is made with the first event, because a file of the policy may have to be read.
+    private lazy var driver: PrefetchDriver = makeDriver()
     private var catalogue = ObjectCatalogue()
     /// The load templates of objects that were not announced, by processor.
     private var templates: LoadTemplates
     /// The latest accesses, which are kept with the planner's model.
     private var memory = AccessMemory()
     private var sizes = FetchSizes()
-    private var spending: PrefetchSpending
     /// The account that the file contains.
     private var keptAccount: PrefetchAccount?
     private var isPrepared = false
-    private var conditions: PrefetchConditions = []
-    /// Whether fetching has ended: it was stopped, or the manager no longer exists.
+    /// Whether fetching has ended, also before the driver is made.
     private var isStopped = false
-    /// The last access, if there was no plan after it.
-    private var unplanned: Access?
-    /// The user of the last access.
-    private var user = PrefetchUser()
+    /// The conditions that the driver knows.
+    private var knownConditions: PrefetchConditions = []
     /// Whether the object of the last access is kept in memory alone.
     private var isMemoryOnly = false
-    /// The users whose visits are timed.
-    private var users: TimedUsers
-    /// The user for whom a condition held a plan or a fetch back.
-    private var deferredUser: PrefetchUser?
-    /// Whether the last plan named entries for the cache to evict first.
-    private var hasNamedVictims = false
-    /// The objects to fetch, in this order, and their user.
-    private var fetchQueue: (objects: ArraySlice<UInt32>, user: PrefetchUser) = ([], PrefetchUser())
-    private var running: [UInt32: RunningFetch] = [:]
-    /// The fetched and not yet requested objects, with their bytes and the numbers of their fetches.
-    private var fetched: [UInt32: (bytes: Int, fetch: Int)] = [:]
-    /// The same in the order in which the policy reconsiders them.
-    private var unused = UnusedPrefetches()
+    /// The tasks of the fetches in flight, and what they received.
+    private var running: [UInt32: (task: Task<Void, Never>, received: ReceivedBytes)] = [:]
     /// The back-offs of objects whose last fetch failed.
     private var setbacks: [UInt32: FetchSetback] = [:]
     /// The capacity of the cache at the last plan.
     private var capacity = CacheCapacity()
-    private var counts = PrefetchStatistics()
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
+    /// The counts since the start.
+    public private(set) var statistics = PrefetchStatistics()
+
+    /// The last fault of a file of the model, the accesses or the spending, in one sentence. A damaged file counts as none, and the
+    /// next write replaces it.
+    public private(set) var modelFault: String?
+
     init(
-        _ configuration: PrefetchConfiguration, _ host: PrefetchHost, _ inbox: EventInbox,
-        usual: LoadTemplate, after ending: Task<Void, Never>?
+        _ configuration: PrefetchConfiguration, _ host: any PrefetchHost, options: ImageOptions,
+        after ending: Task<Void, Never>?
     ) {
-        self.ending = ending
-        templates = LoadTemplates(usual: usual)
         self.configuration = configuration
-        self.inbox = inbox
         self.host = host
-        let idleTime = configuration.context.idleTime
-        spending = PrefetchSpending(configuration.budget, idleTime: idleTime)
-        users = TimedUsers(idleTime: idleTime, servesOneUser: configuration.servesOneUser)
+        self.options = options
+        self.ending = ending
+        templates = LoadTemplates(usual: LoadTemplate(nil, defaults: options))
+        // A file of an earlier start that should not exist is removed now, not with the first access. A moment that fell due since the
+        // last start is made up for without an access, too.
+        if !configuration.remembersAccesses || !configuration.keepsURLs || configuration.servesOneUser {
+            processEventsLater()
+        }
     }
 
-    var statistics: PrefetchStatistics { counts }
-    /// The last fault of a file, in one sentence.
-    private(set) var modelFault: String?
-    var calibration: [CalibrationBin] {
-        get async {
-            await prepare()
-            return policy.calibration
+    deinit {
+        pauseTimer.withLock { $0?.cancel() }
+        momentTimer?.task.cancel()
+    }
+
+    // MARK: - Input of the app
+
+    /// Announces resources, which can then be fetched before their first request. An app calls this with its catalogue, and again
+    /// with new and changed resources.
+    ///
+    /// - Parameter options: the options with which the images will be requested, until they are announced again with the same
+    ///   processor; by default the manager's. Images that are not announced are fetched with the options of the first request
+    ///   with their processor.
+    public nonisolated func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
+        inbox.put(.announced(resources, LoadTemplate(options, defaults: self.options), time: host.clock.now))
+        processEventsLater()
+    }
+
+    /// Announces resources of unknown sizes.
+    public nonisolated func announce(_ resources: [Resource], options: ImageOptions? = nil) {
+        announce(resources.map { AnnouncedResource($0) }, options: options)
+    }
+
+    /// The conditions of network and battery; by default none. A condition that pauses prefetching cancels the fetches in flight. Planned
+    /// fetches then start only if the new budget allows them.
+    public nonisolated var conditions: PrefetchConditions {
+        get { current.withLock { $0 } }
+        set {
+            current.withLock { $0 = newValue }
+            inbox.put(.conditions(newValue))
+            processEventsLater()
         }
     }
-    var metrics: [PolicyMetric] {
+
+    // MARK: - Results
+
+    /// The calibration of the policy's probabilities; empty for a policy without probabilities.
+    public var calibration: [CalibrationBin] {
         get async {
             await prepare()
-            return policy.metrics
+            return driver.policy.calibration
         }
     }
+
+    /// The metrics of the policy.
+    public var metrics: [PolicyMetric] {
+        get async {
+            await prepare()
+            return driver.policy.metrics
+        }
+    }
+
+    /// Writes the model, the latest accesses and the spending to the cache's folder, as when the app goes to the background.
+    public func save() async {
+        await processEvents()
+        write()
+    }
+
+    /// Processes all events so far, plans without waiting for a pause, and returns when no fetch is in flight.
+    public func settle() async {
+        await host.settle()
+        await plan()
+        await waitUntilIdle()
+        await host.settle()
+        await processEvents()
+    }
+
+    // MARK: - Times of plans
+
+    private nonisolated func processEventsLater() { Task { await processEvents() } }
 
     /// Processes the pending events without a plan after accesses. It precedes all other calls of the policy.
-    ///
-    /// - Returns: the time of the next moment between accesses, which may be past after a start; `nil` for none.
-    @discardableResult
-    func processEvents() async -> Int64? {
+    func processEvents() async {
         await prepare()
         let (events, lost) = inbox.take()
-        counts.lostAccesses += lost.accesses
-        counts.lostRemovals += lost.removals
+        statistics.lostAccesses += lost.accesses
+        statistics.lostRemovals += lost.removals
         for event in events { process(event) }
-        return isStopped || !policy.plansBetweenRequests ? nil : users.nextTime
+        waitForMoment()
     }
 
-    /// Plans after the last access, if there was no plan after it, and at the moments that are due, and starts fetches.
+    /// Processes the pending events, plans after the last access, if there was no plan after it, and at the moments that are due, and
+    /// starts fetches.
     ///
-    /// - Parameter isIdle: whether there was a pause before the plan.
-    func plan(isIdle: Bool = true) {
+    /// - Parameter isIdle: whether there was a pause.
+    func plan(isIdle: Bool = true) async {
+        inbox.endWait()
+        await processEvents()
         planAfterAccess(isIdle: isIdle)
-        planAtMoments()
-        begin()
+        planAtDueMoments()
+        startFetches()
+        await processEvents()
     }
 
-    /// Plans at the moments that are due, and starts fetches. Of several moments of a user, which can be due after a restart or while the
-    /// process slept, only the last has a plan.
-    func planAtMoments() {
-        guard policy.plansBetweenRequests, !isStopped else { return }
-        let now = host.now()
-        for (moment, user) in users.due(by: now) {
+    /// Plans at the moments that are due. Of several moments of a user, which can be due after a restart or while the process slept, only
+    /// the last has a plan.
+    private func planAtDueMoments() {
+        guard driver.policy.plansBetweenRequests, !driver.isStopped else { return }
+        let now = host.clock.now
+        for (moment, user) in driver.dueMoments(by: now) {
             planAfterAccess()
             plan(at: PlanningMoment(moment.occasion, user: moment.user, time: now), for: user)
         }
     }
 
-    /// Cancels the fetches in flight, starts no more, processes the pending events and saves the state.
-    func stop() async {
-        isStopped = true
-        cancelFetches()
-        await processEvents()
-        save()
+    /// Starts a task that waits until the next moment, then processes the pending events and plans at the moments that are due. A task
+    /// that waits for an earlier moment does so, too, and looks for the next moment then.
+    ///
+    /// A moment that is past, which happens after a start, is waited for as long as a pause, in which the app can announce its catalogue.
+    private func waitForMoment() {
+        guard let next = driver.nextMoment else { return }
+        if let momentTimer, momentTimer.due <= next { return }
+        momentTimer?.task.cancel()
+        let clock = host.clock
+        let time = max(next, clock.now + Self.microseconds(configuration.quiet))
+        let task = Task.detached(priority: .background) { [weak self] in
+            do { try await clock.sleep(until: time) } catch { return }
+            await self?.momentCame()
+        }
+        momentTimer = (next, task)
     }
 
+    private func momentCame() async {
+        momentTimer = nil
+        await processEvents()
+        planAtDueMoments()
+        await processEvents()
+    }
+
+    /// Starts a task that waits for a pause, then processes the pending events and plans.
+    private nonisolated func waitForPause() {
+        let task = Task.detached(priority: .background) { [weak self, clock = host.clock] in
+            while let span = self?.timeToWait() {
+                if span <= 0 {
+                    await self?.plan(isIdle: self?.isIdle ?? true)
+                    return
+                }
+                do { try await clock.sleep(microseconds: span) } catch { return }
+            }
+        }
+        pauseTimer.withLock { $0 = task }
+    }
+
+    /// Returns the microseconds until the next plan; `nil` if no access is without a plan. It is 0 if the clock was set back since the
+    /// last access.
+    nonisolated func timeToWait() -> Int64? {
+        guard let (first, last) = inbox.waiting else { return nil }
+        let (pause, end) = (
+            last + Self.microseconds(configuration.quiet), first + Self.microseconds(configuration.patience)
+        )
+        let now = host.clock.now
+        return now < last ? 0 : min(pause, end) - now
+    }
+
+    /// Whether the last access was as long ago as a pause lasts.
+    private nonisolated var isIdle: Bool {
+        let (last, now) = (inbox.waiting?.last ?? .min, host.clock.now)
+        return last == .min || now < last || now - last >= Self.microseconds(configuration.quiet)
+    }
+
+    /// Returns a span in microseconds, from 0 to 30 years.
+    private static func microseconds(_ span: Duration) -> Int64 {
+        let (seconds, attoseconds) = min(max(span, .zero), .seconds(1_000_000_000)).components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    /// Returns when no fetch is in flight.
+    private func waitUntilIdle() async {
+        if driver.isIdle { return }
+        await withCheckedContinuation { waiters.append($0) }
+    }
+
+    // MARK: - Files
+
     /// Writes the spending, the latest accesses, and the planner's model if it has learnt enough.
-    func save() {
+    private func write() {
         keepAccount()
-        guard configuration.keepsModel, let folder = host.folder() else { return }
+        guard configuration.keepsModel, let folder = host.folder else { return }
         if configuration.remembersAccesses, memory.count > 0 {
             let file = KeptAccessesFile(folder: folder)
             do { try write(to: file) } catch { note(fault: error) }
         }
-        let visits = policy as? VisitPlanner
-        let planner =
-            visits?.plannerSnapshot(producer: Halcyon.version)
-            ?? (policy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version)
+        guard let planner = driver.policy as? PrefetchPlanner else { return }
         do {
-            if let planner { try PlannerFile(folder: folder).write(planner) }
-            if let learned = visits?.snapshot(producer: Halcyon.version) {
-                try VisitsFile(folder: folder).write(learned)
-            }
+            try planner.snapshot(producer: Halcyon.version).map(PlannerFile(folder: folder).write)
+            try planner.visitsSnapshot(producer: Halcyon.version).map(VisitsFile(folder: folder).write)
         } catch { note(fault: error) }
-    }
-
-    /// Removes the accesses until now from memory and file. The policy keeps what it has learnt from them.
-    func forgetAccesses() async {
-        await processEvents()
-        memory.forget()
-        do { try host.folder().map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
-    }
-
-    /// Forgets a user: cancels the fetches for it, and removes its accesses here and in the file. Returns when the fetches have ended.
-    ///
-    /// What the policy has learnt from the accesses stays, under a number that no name leads to.
-    func forget(user: String) async throws {
-        await processEvents()
-        guard let name = catalogue.user(user) else { return }
-        if self.user.isNamed(user) {
-            self.user = PrefetchUser()
-            unplanned = nil
-        }
-        if fetchQueue.user.isNamed(user) { fetchQueue = ([], PrefetchUser()) }
-        if deferredUser?.isNamed(user) == true { deferredUser = nil }
-        let number = catalogue.number(ofUser: name)
-        users.forget(number)
-        spending.forget(visitOf: number)
-        memory.forget(user: name)
-        catalogue.forget(user: name)
-        let fetches = running.values.filter { $0.user.isNamed(user) }
-        for fetch in fetches { fetch.task.cancel() }
-        if let file = host.folder().map(KeptAccessesFile.init) {
-            if configuration.remembersAccesses, memory.count > 0 {
-                do { try write(to: file) } catch { try file.remove() }
-            } else {
-                try file.remove()
-            }
-        }
-        for fetch in fetches { await fetch.task.value }
     }
 
     /// Writes the latest accesses.
@@ -198,48 +287,10 @@ actor LivePrefetcher {
         try file.write(key: catalogue.hashed.key) { memory.latest($0, in: catalogue) }
     }
 
-    /// Waits for the previous prefetcher, then reads the kept accesses and the spending.
-    private func prepare() async {
-        await ending?.value
-        if isPrepared { return }
-        isPrepared = true
-        recall()
-        if let account = host.folder().map(PrefetchAccountFile.init)?.read() {
-            spending.resume(account, at: host.now())
-            sizes = FetchSizes(after: spending)
-            keptAccount = account
-        }
-        guard policy.plansBetweenRequests else { return }
-        for user in users.all {
-            guard let visit = spending.visit(of: user.number) else { continue }
-            // A moment that was planned before the restart is not planned again, but the policy learns from its outcome.
-            if visit.lastMoment >= visit.lastRequest { learn(at: visit.lastMoment, for: user) }
-            time(user, at: visit.lastRequest, lastMoment: visit.lastMoment)
-        }
-        if let visits = policy as? VisitPlanner, configuration.keepsModel {
-            do {
-                if let learned = try host.folder().map(VisitsFile.init)?.read() { visits.adopt(learned) }
-            } catch { note(fault: error) }
-        }
-    }
-
-    /// Times a user's visit from an access on.
-    private func time(_ user: PrefetchUser, at time: Int64, lastMoment: Int64 = .min) {
-        if let forgotten = users.note(user, at: time, lastMoment: lastMoment) { spending.forget(visitOf: forgotten) }
-    }
-
-    /// Passes a past moment to the policy, which may learn from its outcome. Nothing is proposed.
-    private func learn(at time: Int64, _ occasion: PlanningMoment.Occasion = .visitEnd, for user: PrefetchUser) {
-        var plan = PrefetchPlan()
-        policy.plan(
-            at: PlanningMoment(occasion, user: user.number, time: time),
-            outlook: PrefetchOutlook(limit: 0, room: 0, holds: { _ in false }), into: &plan)
-    }
-
     /// Writes the spending, if it has changed.
     private func keepAccount() {
-        let account = spending.account
-        guard account != keptAccount, counts.accesses + counts.plans > 0, let folder = host.folder() else {
+        let account = driver.spending.account
+        guard account != keptAccount, statistics.accesses + statistics.plans > 0, let folder = host.folder else {
             return
         }
         do {
@@ -248,9 +299,26 @@ actor LivePrefetcher {
         } catch { note(fault: error) }
     }
 
+    /// Waits for the previous prefetcher, then reads the kept accesses and the spending.
+    private func prepare() async {
+        await ending?.value
+        if isPrepared { return }
+        isPrepared = true
+        recall()
+        let account = host.folder.map(PrefetchAccountFile.init)?.read()
+        driver.resume(account, at: host.clock.now)
+        if let account {
+            sizes = FetchSizes(after: driver.spending)
+            keptAccount = account
+        }
+        guard configuration.keepsModel, let planner = driver.policy as? PrefetchPlanner, planner.plansBetweenRequests
+        else { return }
+        do { try host.folder.map(VisitsFile.init)?.read().map(planner.adopt) } catch { note(fault: error) }
+    }
+
     /// Reads the kept accesses, or removes their file.
     private func recall() {
-        guard let file = host.folder().map(KeptAccessesFile.init) else { return }
+        guard let file = host.folder.map(KeptAccessesFile.init) else { return }
         do {
             guard configuration.remembersAccesses else { return try file.remove() }
             let key = configuration.keepsURLs ? nil : file.readKey() ?? NameHashKey()
@@ -258,44 +326,39 @@ actor LivePrefetcher {
             guard let kept = try file.read() else { return }
             // Names in clear that should not be kept so, hashes of a lost key, and hashes where names are wanted.
             guard kept.hashKey == key?.identifier else { return try file.remove() }
-            let isTimed = policy.plansBetweenRequests
+            let driver = driver
             memory.recall(
-                kept, into: &catalogue, telling: policy, now: host.now(), fileName: host.fileName
-            ) { access, name in
-                if isTimed {
-                    for (moment, user) in users.due(by: access.time) {
-                        learn(at: moment.time, moment.occasion, for: user)
-                    }
-                }
-                spending.begin(request: access.time, of: access.user)
-                time(PrefetchUser(number: access.user, name: name), at: access.time)
-            }
+                kept, into: &catalogue, telling: driver.policy, now: host.clock.now, fileName: host.fileName
+            ) { driver.prepare(recalled: $0, by: $1) }
         } catch { note(fault: error) }
     }
 
-    private func makePolicy() -> any PrefetchPolicy {
+    private func makeDriver() -> PrefetchDriver {
         let context = configuration.context
+        let driver = PrefetchDriver(
+            makePolicy(context), budget: configuration.budget, idleTime: context.idleTime,
+            timers: VisitTimers(idleTime: context.idleTime, timesUnknownUsers: configuration.servesOneUser),
+            maxTimedUsers: Self.maxTimedUsers, maxConcurrent: configuration.maxConcurrent)
+        driver.isStopped = isStopped
+        return driver
+    }
+
+    private func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
         if let make = configuration.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if configuration.keepsModel {
-            do { learnt = try host.folder().map(PlannerFile.init)?.read() } catch { note(fault: error) }
+            do { learnt = try host.folder.map(PlannerFile.init)?.read() } catch { note(fault: error) }
         }
-        let planner =
-            (learnt ?? configuration.pretrained).map {
-                PrefetchPlanner($0, parameters: configuration.planner, context: context)
-            } ?? PrefetchPlanner(configuration.planner, context: context)
-        return VisitPlanner(context: context, withinVisits: planner)
+        let (parameters, visits) = (configuration.planner, VisitPlannerParameters())
+        guard let network = learnt ?? configuration.pretrained else {
+            return PrefetchPlanner(parameters, visits: visits, context: context)
+        }
+        return PrefetchPlanner(network, parameters: parameters, visits: visits, context: context)
     }
 
     private func note(fault: any Error) {
-        counts.modelFaults += 1
+        statistics.modelFaults += 1
         modelFault = "\(fault)"
-    }
-
-    /// Returns when no fetch is in flight.
-    func waitUntilIdle() async {
-        if running.isEmpty { return }
-        await withCheckedContinuation { waiters.append($0) }
     }
 
     // MARK: - Events
@@ -312,31 +375,26 @@ actor LivePrefetcher {
         case .removed(let type, let removal): handleRemoval(type, removal)
         case .conditions(let new): set(new)
         case .background:
-            record(.background, for: user)
-            guard policy.plansBetweenRequests, !isStopped else { break }
+            record(.background, for: driver.user)
+            guard driver.policy.plansBetweenRequests, !driver.isStopped else { break }
             planAfterAccess()
-            plan(at: .background, for: user)
+            plan(at: .background, for: driver.user)
         }
     }
 
     private func set(_ new: PrefetchConditions) {
-        let old = conditions
-        conditions = new
-        host.record(
-            RecordedEvent(time: host.now(), kind: .conditions, conditions: Int(new.rawValue)))
-        spending.budget =
-            conditions.contains(.meteredNetwork)
-            ? configuration.budget.limited(by: configuration.meteredBudget) : configuration.budget
-        if isPaused {
-            if !running.isEmpty || !fetchQueue.objects.isEmpty { deferredUser = fetchQueue.user }
-            return cancelFetches()
-        }
-        let limiting = configuration.pausing.union(.meteredNetwork)
-        guard let user = deferredUser, !old.intersection(limiting).subtracting(new).isEmpty else { return }
-        deferredUser = nil
-        guard policy.plansBetweenRequests else { return }
+        let (old, limiting) = (knownConditions, configuration.pausing.union(.meteredNetwork))
+        knownConditions = new
+        host.record(RecordedEvent(time: host.clock.now, kind: .conditions, conditions: Int(new.rawValue)))
+        let isMetered = new.contains(.meteredNetwork)
+        let deferred = driver.set(
+            isHeldBack: !new.isDisjoint(with: configuration.pausing), isLimited: isMetered,
+            budget: isMetered ? configuration.budget.limited(by: configuration.meteredBudget) : configuration.budget,
+            hasEased: !old.intersection(limiting).subtracting(new).isEmpty)
+        perform()
+        guard let deferred else { return }
         planAfterAccess()
-        plan(at: .connected, for: user)
+        plan(at: .connected, for: deferred)
     }
 
     /// Returns the object of a resource; `nil` if there are too many.
@@ -349,15 +407,15 @@ actor LivePrefetcher {
 
     private func announce(_ announced: AnnouncedResource, _ template: LoadTemplate, _ time: Int64) {
         guard let object = learn(announced.resource, template.processor) else {
-            counts.unknownAnnouncements += 1
+            statistics.unknownAnnouncements += 1
             return
         }
         catalogue[object].template = template
         let names = announced.resource.categories
-        catalogue[object].categories = catalogue.set(of: names, telling: policy)
+        catalogue[object].categories = catalogue.set(of: names, telling: driver.policy)
         if let bytes = announced.bytes { catalogue[object].bytes = bytes }
         catalogue.set(cost: announced.cost ?? 0, of: object)
-        policy.announce(
+        driver.policy.announce(
             AnnouncedObject(
                 object: object, categories: catalogue[object].categories, size: catalogue.expectedCost(of: object),
                 time: announced.since ?? time))
@@ -367,94 +425,71 @@ actor LivePrefetcher {
         // The model knows an image by its source, also where each user has an image of its own.
         let key = EntryOrigin.sharedKey(of: heard.key, user: heard.user)
         guard let object = catalogue.internAccessed(key, fileName: host.fileName) else {
-            counts.unknownAccesses += 1
+            statistics.unknownAccesses += 1
             return
         }
         if !heard.categories.isEmpty {
-            catalogue[object].categories = catalogue.set(of: heard.categories, telling: policy)
+            catalogue[object].categories = catalogue.set(of: heard.categories, telling: driver.policy)
         }
         catalogue.set(cost: heard.cost, of: object)
         let name = catalogue.user(heard.user)
-        user = PrefetchUser(number: catalogue.number(ofUser: name), name: heard.user)
-        if policy.plansBetweenRequests {
-            for (moment, due) in users.due(by: heard.time) {
-                plan(at: moment, for: due, isOvertaken: due.number == user.number)
+        let user = catalogue.number(ofUser: name)
+        if driver.policy.plansBetweenRequests {
+            for (moment, due) in driver.dueMoments(by: heard.time) {
+                plan(at: moment, for: due, isOvertaken: due.number == user)
             }
         }
-        time(user, at: heard.time)
         isMemoryOnly = templates.template(of: catalogue[object])?.isMemoryOnly ?? templates.usual.isMemoryOnly
         let access = Access(
-            entry: object, requestNumber: memory.recalledCount + counts.accesses, time: heard.time,
-            size: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user.number,
+            entry: object, requestNumber: memory.recalledCount + statistics.accesses, time: heard.time,
+            size: catalogue.expectedCost(of: object), categories: catalogue[object].categories, user: user,
             object: object)
-        counts.accesses += 1
-        spending.begin(request: heard.time, of: user.number)
+        statistics.accesses += 1
         let isHit = heard.outcome != .network && heard.outcome != .miss
         if let setback = setbacks[object], heard.outcome != .miss {
             // The image is available, but the cache may have refused it.
             if !setback.isRefusal || heldKey(object, heard.user) != nil { setbacks[object] = nil }
         }
-        if fetched.removeValue(forKey: object) != nil {
+        if driver.access(access, by: heard.user, isHit: isHit) != nil {
             // A removal would have been processed first: on a miss, the fetch ended while the request waited for it.
-            if isHit { counts.used += 1 } else { counts.usedLate += 1 }
+            if isHit { statistics.used += 1 } else { statistics.usedLate += 1 }
         }
-        running[object]?.isWanted = true
-        policy.note(access, isHit: isHit)
         if configuration.remembersAccesses {
             memory.note(access, user: name, cost: catalogue[object].cost, isHit: isHit)
         }
-        unplanned = access
     }
 
     private func handleRemoval(_ type: CacheType, _ removal: Removal) {
+        let user = driver.user
         let object =
             type == .disk
             ? catalogue.object(inFile: removal.key)
             : catalogue.object(forKey: EntryOrigin.sharedKey(of: removal.key, user: user.name))
         guard let object, heldKey(object, user.name) == nil else { return }
-        if let left = fetched.removeValue(forKey: object) {
-            drop(left.bytes)
-            policy.dropped(object)
-        } else if removal.reason == .evicted {
-            policy.evicted(object, from: user.number)
-        }
+        let left = driver.removed(object, of: user.number, isEvicted: removal.reason == .evicted)
+        if let left { drop(left.bytes) }
     }
 
     private func drop(_ bytes: Int) {
-        counts.dropped += 1
-        counts.droppedBytes += bytes
+        statistics.dropped += 1
+        statistics.droppedBytes += bytes
     }
 
     // MARK: - Plans
 
-    private var isPaused: Bool { isStopped || !conditions.isDisjoint(with: configuration.pausing) }
-
     private func planAfterAccess(isIdle: Bool = true) {
-        if let access = unplanned { plan(after: access, isIdle: isIdle) }
-        unplanned = nil
-    }
-
-    private func plan(after access: Access, isIdle: Bool) {
-        fetchQueue = ([], user)
-        var due: [UInt32] = []
-        if access.size > host.room() { unused.next(of: access.user, into: &due, isUnused: isUnused) }
-        // It plans even if nothing may be fetched, because it may learn from that.
-        let (outlook, user) = (outlook(limit: isPaused ? 0 : spending.objectsLeft, unused: due, for: user), user)
-        var plan = PrefetchPlan()
-        policy.plan(after: access, outlook: outlook, into: &plan)
-        for verdict in plan.reconsiderations where verdict.object < catalogue.count {
-            guard let key = heldKey(verdict.object, user.name) else { continue }
-            host.reconsider(key, verdict.isLikely)
-            record(verdict.isLikely ? .likely : .unlikely, key: key, for: user)
-        }
-        carryOut(plan, limit: outlook.limit, for: user)
-        count(plan, limit: outlook.limit, isIdle: isIdle, isReady: policy.isReady)
+        guard let access = driver.unplanned else { return }
+        let user = driver.user
+        let limit = driver.planAfterAccess(
+            outlook: outlook(for: user), isCrowded: access.size > host.room, isHeld: { isHeld($0, user.name) })
+        perform(for: user)
+        count(limit: limit ?? 0, isIdle: isIdle, isReady: driver.policy.isReady)
     }
 
     /// Plans now, on an occasion other than a timer, for a user with a visit.
     private func plan(at occasion: PlanningMoment.Occasion, for user: PrefetchUser) {
-        guard let visit = spending.visit(of: user.number) else { return }
-        let time = max(host.now(), visit.lastRequest)
+        guard let visit = driver.spending.visit(of: user.number) else { return }
+        let time = max(host.clock.now, visit.lastRequest)
         plan(at: PlanningMoment(occasion, user: user.number, time: time), for: user)
     }
 
@@ -463,77 +498,85 @@ actor LivePrefetcher {
     /// - Parameter isOvertaken: whether the user's next access has come already. Then the policy only learns, because the cache knows
     ///   what came after the moment.
     private func plan(at moment: PlanningMoment, for user: PrefetchUser, isOvertaken: Bool = false) {
-        spending.begin(momentAt: moment.time, of: user.number)
-        counts.plansByOccasion[moment.occasion, default: 0] += 1
+        statistics.plansByOccasion[moment.occasion, default: 0] += 1
         if let kind = moment.occasion.recordedKind { record(kind, for: user) }
         // Nothing can be fetched for a user of an earlier start whose name is not known yet.
-        guard !isOvertaken, user.isNamed else {
-            learn(at: moment.time, moment.occasion, for: user)
-            return count(PrefetchPlan(), limit: .max, isIdle: false, isReady: policy.isReadyBetweenRequests)
-        }
-        let outlook = outlook(limit: isPaused ? 0 : spending.objectsLeft, unused: [], for: user)
-        var plan = PrefetchPlan()
-        policy.plan(at: moment, outlook: outlook, into: &plan)
-        carryOut(plan, limit: outlook.limit, for: user)
-        count(plan, limit: outlook.limit, isIdle: true, isReady: policy.isReadyBetweenRequests)
-        begin()
+        let isPlan = !isOvertaken && user.isNamed
+        let limit = driver.plan(
+            at: moment, for: user, outlook: isPlan ? outlook(for: user) : nil, isHeld: { isHeld($0, user.name) })
+        perform(for: user)
+        count(limit: limit, isIdle: isPlan, isReady: driver.policy.isReadyBetweenRequests)
+        if isPlan { startFetches() }
     }
 
-    private func outlook(limit: Int, unused: [UInt32], for user: PrefetchUser) -> PrefetchOutlook {
-        capacity = host.capacity()
+    private func outlook(for user: PrefetchUser) -> PrefetchOutlook {
+        capacity = host.capacity
         // An entry on disk that leaves memory is not missed. So the room is that of the disk, unless the images are kept in memory alone.
         let isOnDisk = capacity.disk > 0 && !isMemoryOnly
-        var room = host.room()
+        var room = host.room
         if isOnDisk {
-            let (size, isTooLarge) = catalogue.meanCost.multipliedReportingOverflow(
-                by: host.roomOnDisk() ?? .max)
+            let (size, isTooLarge) = catalogue.meanCost.multipliedReportingOverflow(by: host.roomOnDisk ?? .max)
             room = isTooLarge ? .max : size
         }
         return PrefetchOutlook(
-            limit: limit, room: room, capacity: isOnDisk ? .max : capacity.memory, unused: unused,
-            isResident: { self.running[$0] != nil || self.isHeld($0, user.name) },
+            limit: 0, room: room, capacity: isOnDisk ? .max : capacity.memory,
+            isResident: { self.driver.isFetching($0) || self.isHeld($0, user.name) },
             holds: { self.cannotFetch($0, user.name) })
+    }
+
+    private func count(limit: Int, isIdle: Bool, isReady: Bool) {
+        let proposals = driver.plan.proposals
+        statistics.plans += 1
+        statistics.proposed += proposals.count
+        guard proposals.prefix(limit).isEmpty else { return }
+        let reason: EmptyPlanReason =
+            driver.isPaused
+            ? .paused : limit == 0 ? .noBudget : !isReady ? .learning : isIdle ? .nothingLikely : .neverIdle
+        statistics.emptyPlans[reason, default: 0] += 1
     }
 
     private func record(_ kind: RecordedEvent.Kind, key: String? = nil, for user: PrefetchUser) {
         guard user.isNamed else { return }
-        host.record(RecordedEvent(time: host.now(), kind: kind, key: key, user: user.name))
+        host.record(RecordedEvent(time: host.clock.now, kind: kind, key: key, user: user.name))
     }
 
-    /// Passes on which entries the cache evicts next, and sets what is fetched next.
-    private func carryOut(_ plan: PrefetchPlan, limit: Int, for user: PrefetchUser) {
-        let victims = plan.releases.compactMap { $0 < catalogue.count ? heldKey($0, user.name) : nil }
-        if hasNamedVictims || !victims.isEmpty {
-            host.evictNext(victims)
-            record(.plan, for: user)
-            for victim in victims { record(.victim, key: victim, for: user) }
+    /// Does what the driver commands, and returns the cancelled tasks.
+    ///
+    /// - Parameter user: the user of the last plan.
+    @discardableResult
+    private func perform(for user: PrefetchUser = PrefetchUser()) -> [Task<Void, Never>] {
+        var cancelled: [Task<Void, Never>] = []
+        for command in driver.takeCommands() {
+            switch command {
+            case .reconsider(let object, let isLikely):
+                guard object < catalogue.count, let key = heldKey(object, user.name) else { continue }
+                host.reconsider(key, isLikely: isLikely)
+                record(isLikely ? .likely : .unlikely, key: key, for: user)
+            case .evictNext(let objects):
+                let victims = objects.compactMap { heldKey($0, user.name) }
+                host.evictNext(victims)
+                record(.plan, for: user)
+                for victim in victims { record(.victim, key: victim, for: user) }
+            case .cancel(let object):
+                guard let task = running[object]?.task else { continue }
+                task.cancel()
+                cancelled.append(task)
+            }
         }
-        hasNamedVictims = !victims.isEmpty
-        let proposed = plan.proposals.prefix(limit).map(\.object)
-        if !proposed.isEmpty { fetchQueue = (proposed[...], user) }
-        let isShort = conditions.contains(.meteredNetwork) && plan.proposals.count >= limit
-        if isPaused && !isStopped || isShort { deferredUser = user }
-    }
-
-    private func count(_ plan: PrefetchPlan, limit: Int, isIdle: Bool, isReady: Bool) {
-        counts.plans += 1
-        counts.proposed += plan.proposals.count
-        guard plan.proposals.prefix(limit).isEmpty else { return }
-        let reason: EmptyPlanReason =
-            isPaused ? .paused : limit == 0 ? .noBudget : !isReady ? .learning : isIdle ? .nothingLikely : .neverIdle
-        counts.emptyPlans[reason, default: 0] += 1
+        return cancelled
     }
 
     /// Returns whether an object cannot be fetched now.
     ///
     /// It is cached or in flight, it has no known source or load template, it is too large for the cache, or its last fetch has failed.
     private func cannotFetch(_ object: UInt32, _ user: String?) -> Bool {
-        guard object < catalogue.count, catalogue[object].resource != nil, running[object] == nil else { return true }
+        if driver.isFetching(object) { return true }
+        guard object < catalogue.count, catalogue[object].resource != nil else { return true }
         var known = catalogue[object]
         known.template = templates.template(of: known)
         if known.template == nil { return true }
         if let setback = setbacks[object],
-            setback.isInForce(at: host.now(), bytes: known.bytes, capacity)
+            setback.isInForce(at: host.clock.now, bytes: known.bytes, capacity)
         {
             return true
         }
@@ -542,110 +585,166 @@ actor LivePrefetcher {
 
     /// Returns the computed key under which an object is cached for a user; `nil` if it is not.
     private func heldKey(_ object: UInt32, _ user: String?) -> String? {
-        host.heldKey(catalogue.key(of: object), catalogue[object].resource?.cacheKey, user)
+        host.heldKey(catalogue.key(of: object), ofSource: catalogue[object].resource?.cacheKey, for: user)
     }
 
     private func isHeld(_ object: UInt32, _ user: String?) -> Bool {
         object < catalogue.count && heldKey(object, user) != nil
     }
 
-    private func isUnused(_ fetch: UnusedPrefetches.Fetch) -> Bool { fetched[fetch.object]?.fetch == fetch.number }
+    // MARK: - Fetches
 
-    private func begin() {
-        if isPaused { fetchQueue.objects = [] }
-        let begunBefore = counts.begun
-        while running.count < configuration.maxConcurrent, let object = fetchQueue.objects.popFirst() {
-            guard !cannotFetch(object, fetchQueue.user.name), spending.objectsLeft > 0 else { continue }
-            let known = catalogue[object]
-            guard let template = templates.template(of: known), var resource = known.resource else { continue }
-            let expected = known.bytes ?? (resource.source.url == nil ? 0 : sizes.mean)
-            guard spending.allows(size: expected) else { continue }
-            resource.user = fetchQueue.user.name
-            let left = spending.bytesLeft
-            let payment = spending.spend(size: expected)
-            counts.begun += 1
-            let received = ReceivedBytes(after: known.partialBytes, atMost: left ?? .max)
+    private func startFetches() {
+        let begunBefore = statistics.begun
+        while let start = driver.nextFetch(size: { object, user in
+            if cannotFetch(object, user.name) { return nil }
+            return catalogue[object].bytes ?? (catalogue[object].resource?.source.url == nil ? 0 : sizes.mean)
+        }) {
+            let known = catalogue[start.object]
+            guard let template = templates.template(of: known), var resource = known.resource else {
+                driver.withdrawn(start.object)
+                continue
+            }
+            resource.user = start.user.name
+            statistics.begun += 1
+            let received = ReceivedBytes(after: known.partialBytes, atMost: start.bytes ?? .max)
             var options = template.options
             options.callbackQueue = .untouch
             options.onProgress = { received.note($0.received) }
             let task = Task(priority: .background) { [host, resource, options] in
                 let result = await host.fetch(resource, options)
-                self.ended(object, result)
+                self.ended(start.object, result)
             }
             received.cancelBeyondLimit(task)
-            running[object] = RunningFetch(task: task, user: fetchQueue.user, payment: payment, received: received)
+            running[start.object] = (task, received)
         }
         // If the process is killed, what the fetches may take counts as spent.
-        if counts.begun > begunBefore { keepAccount() }
+        if statistics.begun > begunBefore { keepAccount() }
     }
 
-    private func ended(_ object: UInt32, _ result: PrefetchHost.Fetched) {
-        guard let ended = running.removeValue(forKey: object) else { return }
-        var paid = 0
+    private func ended(_ object: UInt32, _ result: FetchResult) {
+        guard let received = running.removeValue(forKey: object)?.received else { return }
         switch result {
-        case .loaded(let bytes, let cost):
-            counts.fetched += 1
-            counts.bytes += bytes
-            let said = catalogue[object].bytes
-            // An image from this machine has no size over the network.
-            if bytes > 0 {
-                sizes.note(bytes)
-                catalogue[object].bytes = bytes
-            }
-            catalogue[object].partialBytes = 0
-            catalogue.set(cost: cost, of: object)
-            paid = bytes
-            let isHeld = heldKey(object, ended.user.name) != nil
-            if isHeld {
-                setbacks[object] = nil
-            } else {
-                setBack(object, .refused(said: said, found: bytes, capacity))
-            }
-            if ended.isWanted {
-                counts.usedLate += 1
-            } else if isHeld {
-                fetched[object] = (bytes, counts.fetched)
-                unused.add(
-                    UnusedPrefetches.Fetch(object: object, user: ended.user.number, number: counts.fetched),
-                    isUnused: isUnused
-                )
-            } else {
-                drop(bytes)
-            }
-        case .cached: setbacks[object] = nil
+        case .loaded(let bytes, let cost): arrived(object, bytes: bytes, cost: cost)
+        case .cached:
+            setbacks[object] = nil
+            driver.ended(object, bytes: 0)
         case .noManager:
-            counts.cancelled += 1
-            spending.refund(ended.payment)
-            isStopped = true
+            statistics.cancelled += 1
+            driver.withdrawn(object)
+            driver.isStopped = true
         case .failed, .rejected, .cancelled:
             if result == .cancelled {
-                counts.cancelled += 1
+                statistics.cancelled += 1
             } else {
-                counts.failed += 1
+                statistics.failed += 1
                 setBack(object, result == .rejected ? .rejected : .failed)
             }
             // The received bytes count, though there is no image.
-            paid = ended.received.total
-            counts.partialBytes += paid
-            catalogue[object].partialBytes = ended.received.held
+            statistics.partialBytes += received.total
+            catalogue[object].partialBytes = received.held
+            driver.ended(object, bytes: received.total)
         }
-        if result != .noManager { spending.correct(ended.payment, to: paid) }
-        begin()
-        guard running.isEmpty else { return }
+        startFetches()
+        guard driver.isIdle else { return }
         keepAccount()
         for waiter in waiters { waiter.resume() }
         waiters = []
     }
 
-    /// Sets the back-off of an object after a failed fetch.
-    private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
-        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: host.now())
+    private func arrived(_ object: UInt32, bytes: Int, cost: Int) {
+        statistics.fetched += 1
+        statistics.bytes += bytes
+        let said = catalogue[object].bytes
+        // An image from this machine has no size over the network.
+        if bytes > 0 {
+            sizes.note(bytes)
+            catalogue[object].bytes = bytes
+        }
+        catalogue[object].partialBytes = 0
+        catalogue.set(cost: cost, of: object)
+        let isHeld = heldKey(object, driver.user(ofFetch: object)?.name) != nil
+        if isHeld { setbacks[object] = nil } else { setBack(object, .refused(said: said, found: bytes, capacity)) }
+        let fetch = driver.arrived(object, bytes: bytes, isHeld: isHeld, number: statistics.fetched)
+        if fetch?.isWanted == true { statistics.usedLate += 1 } else if !isHeld { drop(bytes) }
     }
 
-    private func cancelFetches() {
-        fetchQueue.objects = []
-        for one in running.values { one.task.cancel() }
+    /// Sets the back-off of an object after a failed fetch.
+    private func setBack(_ object: UInt32, _ cause: FetchSetback.Cause) {
+        setbacks[object] = FetchSetback(cause, after: setbacks[object], at: host.clock.now)
     }
+}
+
+extension LivePrefetcher: RequestObserver {
+    package nonisolated func requested(_ resource: Resource, _ options: ImageOptions?) {
+        inbox.want(resource, options, defaults: self.options)
+    }
+
+    package nonisolated func accessed(_ access: RecordedAccess) {
+        if inbox.put(.accessed(access)) { waitForPause() }
+    }
+
+    package nonisolated var stateForSuccessor: any Sendable { conditions }
+
+    package nonisolated func enteredBackground(done: @escaping @Sendable () -> Void) {
+        inbox.put(.background)
+        Task {
+            await save()
+            done()
+        }
+    }
+
+    package nonisolated func removed(_ type: CacheType, _ removals: [Removal]) {
+        for removal in removals { inbox.put(.removed(type, removal)) }
+    }
+
+    /// Cancels the fetches in flight, starts no more, processes the pending events and saves the state.
+    package func stop() async {
+        pauseTimer.withLock { $0?.cancel() }
+        momentTimer?.task.cancel()
+        isStopped = true
+        if isPrepared {
+            driver.isStopped = true
+            driver.cancelFetches()
+            perform()
+        }
+        await save()
+        await waitUntilIdle()
+    }
+
+    /// Removes the accesses until now from memory and file. The policy keeps what it has learnt from them.
+    package func forgetAccesses() async {
+        await processEvents()
+        memory.forget()
+        do { try host.folder.map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
+    }
+
+    /// Forgets a user: cancels the fetches for it, and removes its accesses here and in the file. Returns when the fetches have ended.
+    ///
+    /// What the policy has learnt from the accesses stays, under a number that no name leads to.
+    ///
+    /// - Throws: an error with one sentence if the file of accesses can neither be written nor removed.
+    package func forget(user: String) async throws {
+        await processEvents()
+        guard let name = catalogue.user(user) else { return }
+        driver.forget(user, number: catalogue.number(ofUser: name))
+        memory.forget(user: name)
+        catalogue.forget(user: name)
+        let fetches = perform()
+        if let file = host.folder.map(KeptAccessesFile.init) {
+            if configuration.remembersAccesses, memory.count > 0 {
+                do { try write(to: file) } catch { try file.remove() }
+            } else {
+                try file.remove()
+            }
+        }
+        for fetch in fetches { await fetch.value }
+    }
+}
+
+extension PrefetchUser {
+    /// Whether the name is the user's and not the stand-in of a hash, under which nothing can be fetched.
+    var isNamed: Bool { name.map { !HashedNames.isStandIn($0) } ?? true }
 }
 
 extension PlanningMoment.Occasion {

@@ -1,6 +1,6 @@
 import HalcyonPrefetch
 
-/// The configuration of a ``PredictivePrefetcher``: its policy, its budget, and the times of its plans.
+/// The configuration of a ``LivePrefetcher``: its policy, its budget, and the times of its plans.
 public struct PrefetchConfiguration: Sendable {
     // MARK: Policy
 
@@ -22,11 +22,10 @@ public struct PrefetchConfiguration: Sendable {
     /// request or an announcement has named it. With clear names, it is fetched at once. A file of the other kind is removed when
     /// predicting starts.
     public var keepsURLs = false
-    /// Whether the cache serves one user at a time, as that of a phone does; by default `true`. Then the policy is `VisitPlanner`, which
-    /// also plans between visits.
+    /// Whether the cache serves one user at a time, as that of a phone does; by default `true`. Then the planner also plans between
+    /// visits.
     ///
-    /// Set it to `false` for a cache that users share, such as a server's. Then the policy does what `PrefetchPlanner` does, and nothing
-    /// is planned between requests.
+    /// Set it to `false` for a cache that users share, such as a server's. Then nothing is planned between requests.
     public var servesOneUser = true
     /// The idle time after which a visit has ended; by default 30 minutes. A negative span counts as zero, and one of more than a
     /// century as a century.
@@ -95,7 +94,7 @@ public struct PrefetchConditions: OptionSet, Sendable, Hashable {
     public static let meteredNetwork = PrefetchConditions(rawValue: 1 << 2)
 }
 
-/// The counts of a ``PredictivePrefetcher`` since its start.
+/// The counts of a ``LivePrefetcher`` since its start.
 public struct PrefetchStatistics: Sendable, Equatable {
     /// The observed accesses.
     public var accesses = 0
@@ -135,7 +134,7 @@ public struct PrefetchStatistics: Sendable, Equatable {
     public var droppedBytes = 0
     /// The decompressed bytes of failed and cancelled fetches. They count for the budget, too.
     public var partialBytes = 0
-    /// The faults of the kept files; see ``PredictivePrefetcher/modelFault``.
+    /// The faults of the kept files; see ``LivePrefetcher/modelFault``.
     public var modelFaults = 0
 
     /// Creates counts of 0.

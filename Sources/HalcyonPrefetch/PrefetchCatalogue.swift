@@ -37,7 +37,8 @@ public enum PrefetchCatalogue {
             name: "visit-planner",
             summary:
                 "learned: the objects that each user will probably request in the next visit, fetched between visits",
-            source: "", traits: [.isRandomised, .usesCategories, .learns], make: { VisitPlanner(context: $0) }),
+            source: "", traits: [.isRandomised, .usesCategories, .learns],
+            make: { PrefetchPlanner(visits: VisitPlannerParameters(), context: $0) }),
         Entry(
             name: "visit-refill",
             summary:

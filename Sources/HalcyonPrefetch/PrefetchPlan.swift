@@ -69,8 +69,8 @@ public struct PrefetchOutlook {
     public var room: Int
     /// The capacity of the cache. It does not admit a larger object.
     public var capacity: Int
-    /// Objects that were prefetched for the user, are in the cache and have not been requested since. There are at
-    /// most ``UnusedPrefetches/maxPerRequest``, and only if an object of the last request's size would not find room.
+    /// Objects that were prefetched for the user, are in the cache and have not been requested since. There is at most one, and only if
+    /// an object of the last request's size would not find room.
     public var unused: [UInt32]
     /// Returns whether an object is not to be proposed: it is in the cache, in flight, or cannot be fetched now.
     public var holds: (UInt32) -> Bool

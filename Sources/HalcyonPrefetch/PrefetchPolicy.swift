@@ -6,7 +6,7 @@ import HalcyonEviction
 /// number objects alike (`Access.object`). Each category set is defined before the first access or announcement that
 /// carries it.
 ///
-/// The caller (the replay engine or the live prefetcher) performs these steps for each request:
+/// One driver calls it, in the replay engine and in the live prefetcher. It performs these steps for each request:
 ///
 /// 1. ``note(_:isHit:)``;
 /// 2. ``evicted(_:from:)`` or ``dropped(_:)`` for each entry that was evicted;

@@ -6,23 +6,25 @@ import Testing
 struct UnusedPrefetchesTests {
     /// The queue beside a plain list of the unused objects.
     private struct Queue {
-        private(set) var unused: [UnusedPrefetches.Fetch] = []
+        private(set) var unused: [UInt32] = []
         private var objects = UnusedPrefetches()
         private var fetches = 0
 
         mutating func fetch(_ object: UInt32, user: UInt32 = 0) {
+            unused.append(object)
             fetches += 1
-            let fetch = UnusedPrefetches.Fetch(object: object, user: user, number: fetches)
-            unused.append(fetch)
-            objects.add(fetch) { [unused] in unused.contains($0) }
+            objects.add(object, UnusedPrefetches.Prefetch(user: user, number: fetches))
         }
 
         /// Ends a prefetch: its object is requested or evicted.
-        mutating func end(_ object: UInt32) { unused.removeAll { $0.object == object } }
+        mutating func end(_ object: UInt32) {
+            unused.removeAll { $0 == object }
+            _ = objects.remove(object)
+        }
 
         mutating func next(of user: UInt32 = 0) -> [UInt32] {
             var list: [UInt32] = [99]
-            objects.next(of: user, into: &list) { [unused] in unused.contains($0) }
+            objects.next(of: user, into: &list)
             return list
         }
     }
@@ -68,13 +70,13 @@ struct UnusedPrefetchesTests {
         var generator = SplitMix64(seed: 3)
         var queue = Queue()
         for round in 0..<30 {
-            for object in 0..<UInt32(50) where !queue.unused.contains(where: { $0.object == object }) {
+            for object in 0..<UInt32(50) where !queue.unused.contains(object) {
                 if generator.next(below: 3) == 0 { queue.fetch(object) }
             }
-            for fetch in queue.unused.shuffled(using: &generator) where generator.next(below: 2) == 0 {
-                queue.end(fetch.object)
+            for object in queue.unused.shuffled(using: &generator) where generator.next(below: 2) == 0 {
+                queue.end(object)
             }
-            let expected = Set(queue.unused.map(\.object))
+            let expected = Set(queue.unused)
             let seen = (0..<queue.unused.count).flatMap { _ in queue.next() }
             #expect(Set(seen) == expected && seen.count == expected.count, "round \(round)")
         }

@@ -17,7 +17,7 @@ let token: String = placeholder()
 let nextPage: [Resource] = placeholder()
 
 let manager: HalcyonManager = placeholder()
-let predictive: PredictivePrefetcher = placeholder()
+let predictive: LivePrefetcher = placeholder()
 let cache: ImageCache<Bitmap> = placeholder()
 let downloader: ImageDownloader = placeholder()
 let thumbnail: any ImageProcessor = placeholder()

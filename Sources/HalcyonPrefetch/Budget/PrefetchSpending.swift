@@ -134,12 +134,10 @@ public struct PrefetchSpending: Sendable, Equatable {
 
     /// The number of bytes that may be fetched now, whatever the limits of objects; `nil` without a limit of bytes.
     public var bytesLeft: Int? {
-        zip(
-            [requestSum, visit.sum, minute, day, total],
-            [requestLimit, budget.perVisit, budget.perMinute, budget.perDay, budget.inTotal]
-        )
-        .compactMap { sum, limit in limit.bytes.map { max($0 - sum.bytes, 0) } }
-        .min()
+        let left = min(
+            min(requestSum.bytesLeft(requestLimit), visit.sum.bytesLeft(budget.perVisit)),
+            min(minute.bytesLeft(budget.perMinute), day.bytesLeft(budget.perDay), total.bytesLeft(budget.inTotal)))
+        return left == .max ? nil : left
     }
 
     /// What counts against ``requestLimit``.
@@ -294,6 +292,8 @@ public struct PrefetchSpending: Sendable, Equatable {
             if let maximum = limit.bytes, bytes >= maximum { return 0 }
             return limit.objects.map { $0 - objects } ?? .max
         }
+
+        func bytesLeft(_ limit: PrefetchBudget.Limit) -> Int { limit.bytes.map { max($0 - bytes, 0) } ?? .max }
     }
 }
 

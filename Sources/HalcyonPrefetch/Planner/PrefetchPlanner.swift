@@ -26,34 +26,49 @@ import HalcyonEviction
 /// request. An
 /// unused prefetch is likely enough to keep while its probability is at least the eviction cost.
 ///
+/// With ``VisitPlannerParameters``, it also plans between visits for caches of one user each. It learns what each user requests in its
+/// next visit, and fetches at the end of a visit and at the start of days what is more probable than the price. During a visit it names
+/// the resident that leaves next, as long as its choices prove better than those of the eviction policy.
+///
 /// A plan is O(candidates × categories of each). Memory is 6 MB and, in bytes:
 ///
 /// - 286 an object (298 if one cache serves all users) and 280 a category;
 /// - 128 to 256 a user;
 /// - 40 a pair of user and object, and 47 a pair of successive objects;
-/// - 40 a pair of user and category, and 20 a pair of a category set and its successor.
+/// - 40 a pair of user and category, and 20 a pair of a category set and its successor;
+/// - between visits, 80 more a pair of user and object, 52 an object, and at most 6 kB a user.
 public final class PrefetchPlanner: PrefetchPolicy {
-    /// The state behind a pointer, so that an access needs no exclusivity checks.
-    let state: UnsafeMutablePointer<PlannerState>
+    /// The plans after requests. Behind a pointer, so that an access needs no exclusivity checks.
+    let state: UnsafeMutablePointer<WithinVisit>
+    /// The plans between visits; `nil` for none.
+    let between: BetweenVisits?
+    private let cachesPerUser: Bool
 
     /// Creates a planner that has learned nothing.
-    public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
+    ///
+    /// - Parameter visits: the parameters of the plans between visits; by default `nil`, for none.
+    public init(
+        _ parameters: PlannerParameters = PlannerParameters(), visits: VisitPlannerParameters? = nil,
+        context: PrefetchContext = PrefetchContext()
+    ) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         state = .allocate(capacity: 1)
-        state.initialize(to: PlannerState(parameters, context))
+        state.initialize(to: WithinVisit(parameters, context))
+        between = visits.map { BetweenVisits($0, context) }
+        cachesPerUser = context.cachesPerUser
     }
 
     /// Creates a planner that starts with a trained network and continues to learn. The label window and the hidden
     /// units are those of `pretrained`.
     public convenience init(
         _ pretrained: PretrainedPlanner, parameters: PlannerParameters = PlannerParameters(),
-        context: PrefetchContext = PrefetchContext()
+        visits: VisitPlannerParameters? = nil, context: PrefetchContext = PrefetchContext()
     ) {
         var parameters = parameters
         parameters.hidden = pretrained.hidden
         parameters.labelWindow = pretrained.labelWindow
-        self.init(parameters, context: context)
+        self.init(parameters, visits: visits, context: context)
         state.pointee.trainer.adopt(pretrained)
     }
 
@@ -88,12 +103,14 @@ public final class PrefetchPlanner: PrefetchPolicy {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         state.pointee.note(access, isHit: isHit)
+        between?.note(access)
     }
 
     public func evicted(_ object: UInt32, from user: UInt32) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         state.pointee.evicted(object, from: user)
+        between?.evicted(object, from: user)
     }
 
     public func dropped(_ object: UInt32) {
@@ -105,14 +122,27 @@ public final class PrefetchPlanner: PrefetchPolicy {
     public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state.pointee.plan(after: access, outlook: outlook, into: &plan)
+        var within = outlook
+        if let between { within.unused = between.reconsiderable(outlook.unused, of: access.user) }
+        state.pointee.plan(after: access, outlook: within, into: &plan)
+        between?.plan(after: access, outlook: outlook, into: &plan)
     }
+
+    public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        between?.plan(at: moment, outlook: outlook, into: &plan)
+    }
+
+    public var plansBetweenRequests: Bool { between != nil && cachesPerUser }
 
     public var isReady: Bool { state.pointee.trainer.isReady }
 
+    public var isReadyBetweenRequests: Bool { between?.model.isReady ?? true }
+
     public var calibration: [CalibrationBin] { state.pointee.trainer.calibration.bins }
 
-    public var metadataBytes: Int { state.pointee.byteCount }
+    public var metadataBytes: Int { state.pointee.byteCount + (between?.byteCount ?? 0) }
 
     public var metrics: [PolicyMetric] {
         [
@@ -123,6 +153,6 @@ public final class PrefetchPlanner: PrefetchPolicy {
             PolicyMetric("selection_ratio", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
             PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
             PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
-        ]
+        ] + (between?.metrics ?? [])
     }
 }

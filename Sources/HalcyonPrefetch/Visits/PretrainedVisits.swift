@@ -1,7 +1,7 @@
 import Foundation
 import HalcyonLearning
 
-/// What a ``VisitPlanner`` has learned over all users, beside the network of its ``PrefetchPlanner``.
+/// What a ``PrefetchPlanner`` has learned of visits over all users, beside its network for requests.
 ///
 /// It has the network that estimates the next visit, and how often its estimates came true. It has how often visits repeat objects and
 /// how their hits are spread, and which choices were better than those of the eviction policy.
@@ -95,7 +95,7 @@ public struct PretrainedVisits: Sendable, Equatable {
         ).data()
     }
 
-    fileprivate init(_ planner: VisitPlanner, producer: String) {
+    fileprivate init(_ planner: BetweenVisits, producer: String) {
         weights = planner.model.weights
         gradients = planner.model.squares.map { min($0.squareRoot(), Self.largestCount) }
         let bins = planner.outcomes.list
@@ -115,19 +115,22 @@ public struct PretrainedVisits: Sendable, Equatable {
     }
 }
 
-extension VisitPlanner {
-    /// Returns what was learned over all users; `nil` if no visit was learned from.
+extension PrefetchPlanner {
+    /// Returns what was learned of visits over all users; `nil` if no visit was learned from.
     ///
     /// - Parameter producer: the version of Halcyon that is stated in the file.
-    public func snapshot(producer: String) -> PretrainedVisits? {
-        model.examples > 0 ? PretrainedVisits(self, producer: producer) : nil
+    public func visitsSnapshot(producer: String) -> PretrainedVisits? {
+        guard let between, between.model.examples > 0 else { return nil }
+        return PretrainedVisits(between, producer: producer)
     }
 
-    /// The snapshot of the network of the planner within visits; see ``PrefetchPlanner/snapshot(producer:)``.
-    public func plannerSnapshot(producer: String) -> PretrainedPlanner? { withinVisits.snapshot(producer: producer) }
+    /// Replaces what was learned of visits over all users. What was learned of single users and objects stays. A planner that plans
+    /// nothing between visits ignores it.
+    public func adopt(_ learned: PretrainedVisits) { between?.adopt(learned) }
+}
 
-    /// Replaces what was learned over all users. What was learned of single users and objects stays.
-    public func adopt(_ learned: PretrainedVisits) {
+extension BetweenVisits {
+    fileprivate func adopt(_ learned: PretrainedVisits) {
         model.adopt(weights: learned.weights, squares: learned.gradients.map { $0 * $0 }, examples: learned.examples)
         outcomes.list = learned.outcomes
         let (steps, stepsOfRest) = (repeats.reached.count, rest.hits.count)

@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// The parameters of ``VisitPlanner``.
+/// The parameters of a ``PrefetchPlanner`` that also plans between visits.
 public struct VisitPlannerParameters: PolicyParameters, Equatable {
     /// The hits that a fetch between visits must gain on average. Default: 0.01.
     ///

@@ -196,14 +196,14 @@ struct CacheSet {
     /// Adds a cache to the summary, and releases it.
     private mutating func retire(_ number: Int) {
         guard let cache = caches[number] else { return }
-        let entries = prefetching?.finish(number) ?? entryCount(of: cache, number)
-        summary.add(cache, entries: entries)
+        prefetching?.finish(number)
+        summary.add(cache, entries: entryCount(of: cache, number))
         caches[number] = nil
     }
 
     /// Returns how many entry numbers of a cache are in use.
     private func entryCount(of cache: TieredCache, _ number: Int) -> Int {
-        if numbersEntries { return cache.numberCount }
+        if numbersEntries || prefetching != nil { return cache.numberCount }
         if let input { return entriesInAdvance(number, input) }
         return objectCount
     }
@@ -246,7 +246,9 @@ struct CacheSet {
             decodedSizeRatio: decodedSizeRatio)
     }
 
-    private var recyclesNumbers: Bool { !policy.decidesByNumber && !memoryPolicy.decidesByNumber }
+    private var recyclesNumbers: Bool {
+        prefetching == nil && !policy.decidesByNumber && !memoryPolicy.decidesByNumber
+    }
 
     private mutating func adjust(_ context: inout PolicyContext, _ number: Int) {
         if isPerUser { context.seed = seed &+ UInt64(number) }

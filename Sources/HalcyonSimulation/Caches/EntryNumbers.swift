@@ -1,13 +1,15 @@
 import HalcyonEviction
 import HalcyonLearning
 
-/// The entry numbers of one of many small caches: the cache's own, from 0, so that its tables are small.
+/// The entry numbers of one of many small caches, or of a cache with prefetching: the cache's own, from 0, so that its tables are small.
 ///
-/// As in a live cache, the number of an object that is neither resident nor remembered goes to another object. Policies
-/// whose decisions depend on numbers (``EvictionPolicy/decidesByNumber``) keep the number of every object.
+/// As in a live cache, the number of an object that is neither resident nor remembered goes to another object. Caches with prefetching,
+/// and policies whose decisions depend on numbers (``EvictionPolicy/decidesByNumber``), keep the number of every object.
 ///
 /// A number is found in O(1). Bytes: 4 a number, and 8 to 16 a number beyond ``fewNumbers``.
 struct EntryNumbers: ~Copyable {
+    /// The most numbers of a cache with prefetching, which keeps the number of every object: the hash table has twice as many places.
+    static let largestCount = 1 << 30 - 1
     /// The most numbers that are searched one after another. More have a hash table.
     static let fewNumbers = 64
     private static let lane = 8
@@ -21,7 +23,8 @@ struct EntryNumbers: ~Copyable {
     /// The number of numbers at which forgotten objects are looked for.
     private var collectsAt: Int
     private let recycles: Bool
-    /// The hash table of numbers plus one; empty up to ``fewNumbers``.
+    /// The hash table: a number plus one in the low bits, and the high bits of its object's hash above them, which avoid most reads of
+    /// ``objects``. The low bits of the hash give the first place to probe. Empty up to ``fewNumbers``.
     private var table = HeapArray<UInt32>(repeating: 0, count: 0)
 
     /// - Parameter recycles: whether the numbers of forgotten objects go to other objects.
@@ -46,15 +49,23 @@ struct EntryNumbers: ~Copyable {
         return number
     }
 
+    /// Returns the object of a number that is in use.
+    func object(of number: EntryID) -> UInt32 { objects[Int(number)] }
+
+    /// Returns the number of an object; `nil` if it has none.
     @inline(__always)
-    private func find(_ object: UInt32) -> EntryID? {
+    func find(_ object: UInt32) -> EntryID? {
         if table.count > 0 {
-            var place = hash(object)
-            while table[place] != 0 {
-                if objects[Int(table[place] - 1)] == object { return table[place] - 1 }
-                place = (place + 1) & (table.count - 1)
+            let (hash, mask) = (Self.hash(object), UInt32(table.count - 1))
+            var place = hash & mask
+            while true {
+                let found = table[Int(place)]
+                // Numbers plus one are at most half of the table's length.
+                if found & mask == 0 { return nil }
+                let number = (found & mask) &- 1
+                if (found ^ hash) & ~mask == 0, objects[Int(number)] == object { return number }
+                place = (place &+ 1) & mask
             }
-            return nil
         }
         var first = 0
         let wanted = SIMD8<UInt32>(repeating: object)
@@ -89,24 +100,25 @@ struct EntryNumbers: ~Copyable {
 
     private mutating func enter(_ number: EntryID) {
         if count * 2 > table.count { return rebuild() }
-        var place = hash(objects[Int(number)])
-        while table[place] != 0 { place = (place + 1) & (table.count - 1) }
-        table[place] = number + 1
+        insert(number)
     }
 
     private mutating func rebuild() {
         var places = max(table.count, EntryNumbers.fewNumbers * 2)
         while places < count * 2 { places *= 2 }
         table = HeapArray(repeating: 0, count: places)
-        for number in 0..<count where objects[number] != EntryID.none {
-            var place = hash(objects[number])
-            while table[place] != 0 { place = (place + 1) & (places - 1) }
-            table[place] = UInt32(number + 1)
-        }
+        for number in 0..<EntryID(count) where objects[Int(number)] != EntryID.none { insert(number) }
+    }
+
+    private mutating func insert(_ number: EntryID) {
+        let (hash, mask) = (Self.hash(objects[Int(number)]), UInt32(table.count - 1))
+        var place = hash & mask
+        while table[Int(place)] != 0 { place = (place &+ 1) & mask }
+        table[Int(place)] = hash & ~mask | (number + 1)
     }
 
     @inline(__always)
-    private func hash(_ object: UInt32) -> Int {
-        Int(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (table.count - 1)
+    private static func hash(_ object: UInt32) -> UInt32 {
+        UInt32(truncatingIfNeeded: (UInt64(object) &* 0x9E37_79B9_7F4A_7C15) >> 32)
     }
 }

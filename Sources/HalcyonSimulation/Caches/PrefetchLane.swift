@@ -31,7 +31,6 @@ struct PrefetchLane {
     private let objects: ObjectInfo
     private var caches: [PrefetchingCache?] = []
     private var isKnownSet: [Bool] = []
-    private var plan = PrefetchPlan()
     private let clock = ContinuousClock()
     private var requests = 0
     private let cachesPerUser: Bool
@@ -92,7 +91,8 @@ struct PrefetchLane {
         }
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
-            cache, capacity: capacity, unit: unit, budget: options.budget, idleTime: options.idleTime,
+            cache, capacity: capacity, unit: unit, policy: policy,
+            timers: policy.plansBetweenRequests ? timers : nil, budget: options.budget, idleTime: options.idleTime,
             latency: latency, objects: objects)
     }
 
@@ -113,7 +113,6 @@ struct PrefetchLane {
             while let moment = nextMoment(by: request.time, position: position) {
                 plan(at: moment, isCounted: isCounted)
             }
-            timers.note(request.user, at: request.time)
         }
         while repeated < recorded.count, recorded[repeated].position <= position {
             apply(recorded[repeated], isCounted: isCounted)
@@ -125,11 +124,11 @@ struct PrefetchLane {
         // One plan in 64 is timed.
         let isTimed = requests & 63 == 63
         requests += 1
-        let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy, times: times)
+        let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, times: times)
         let start = isTimed ? clock.now : nil
-        cache.report(access, isHit: outcome.isHit, counts: &counts, to: policy)
+        cache.report(access, isHit: outcome.isHit, isCounted: isCounted, counts: &counts)
         objects.note(access)
-        cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
+        cache.prefetch(after: access, isCounted: isCounted, counts: &counts)
         if let start {
             counts.plansTimed += 1
             counts.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
@@ -140,7 +139,7 @@ struct PrefetchLane {
     private mutating func apply(_ event: TraceRecording.Event, isCounted: Bool) {
         let number = cachesPerUser ? Int(event.user) : 0
         guard number < caches.count, let cache = caches[number] else { return }
-        cache.apply(event, isCounted: isCounted, counts: &counts, policy: policy)
+        cache.apply(event, isCounted: isCounted, counts: &counts)
     }
 
     /// Returns the next moment before a request at a time and a position, recorded or due; `nil` if there is none.
@@ -160,19 +159,18 @@ struct PrefetchLane {
         guard number < caches.count, let cache = caches[number] else { return }
         // The request that comes next is another user's, perhaps long before this user's.
         let isCounted = hasPolicyPerCache ? moment.time > endOfWarmup : isCounted
-        cache.prefetch(at: moment, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
+        cache.prefetch(at: moment, isCounted: isCounted, counts: &counts)
     }
 
-    /// Counts the unused prefetches of one cache at the end. Returns the number of its entry numbers.
-    mutating func finish(_ number: Int) -> Int {
-        guard let cache = caches[number] else { return 0 }
+    /// Counts the unused prefetches of one cache at the end.
+    mutating func finish(_ number: Int) {
+        guard let cache = caches[number] else { return }
         if hasPolicyPerCache {
             while let moment = nextMoment(by: end, position: .max) { plan(at: moment, isCounted: true) }
             finishedBytes += policy.metadataBytes
         }
         cache.finish(&counts)
         caches[number] = nil
-        return cache.entryCount
     }
 
     /// What remains of the policies at the end: the only one, or the heap bytes of those of all caches.

@@ -14,6 +14,8 @@ final class TieredCache {
     var requests = 0
     /// The number of evictions up to the end of the warm-up.
     var evictionsBefore = 0
+    /// The time of the last request or event of a cache with prefetching, in microseconds.
+    var now = Int64.min
     private var numbers: EntryNumbers
     /// The ratio of an object's size in memory to its size on disk.
     private let decodedSizeRatio: Double
@@ -34,9 +36,23 @@ final class TieredCache {
     /// The number of entry numbers that ``entry(of:)`` has assigned.
     var numberCount: Int { numbers.count }
 
+    /// Returns the entry of an object; `nil` if it has none yet.
+    func knownEntry(of object: UInt32) -> EntryID? { numbers.find(object) }
+
+    /// Returns the object of an entry.
+    func object(of entry: EntryID) -> UInt32 { numbers.object(of: entry) }
+
+    /// Returns whether a tier holds an object that has not expired at ``now``.
+    func holds(_ object: UInt32) -> Bool {
+        guard let entry = numbers.find(object) else { return false }
+        return contains(entry, freshAt: now)
+    }
+
+    /// Returns whether a tier holds an entry. It may have expired.
+    func contains(_ entry: EntryID) -> Bool { memory.contains(entry) || hasDisk && disk.contains(entry) }
+
     private func isForgotten(_ entry: EntryID) -> Bool {
-        !memory.contains(entry) && !memory.remembers(entry)
-            && (!hasDisk || !disk.contains(entry) && !disk.remembers(entry))
+        !contains(entry) && !memory.remembers(entry) && (!hasDisk || !disk.remembers(entry))
     }
 
     /// Serves an access.
@@ -79,9 +95,6 @@ final class TieredCache {
         if hasDisk { disk.remove(entry) }
     }
 
-    /// Whether entries expire in a tier.
-    var entriesExpire: Bool { memory.entriesExpire || disk.entriesExpire }
-
     func define(_ set: CategorySetID, _ members: [UInt32]) {
         memory.define(categorySet: set, members: members)
         if hasDisk { disk.define(categorySet: set, members: members) }
@@ -92,12 +105,15 @@ final class TieredCache {
         if hasDisk { disk.reconsider(access, isLikely: isLikely) }
     }
 
-    /// Moves the entries that were evicted since the last call, and that no tier holds, to the end of a list.
+    /// Moves the entries that were evicted since the last call, and that no tier holds, to the end of a list. Each is listed once.
     func takeVictims(into list: inout [EntryID]) {
         memory.takeVictims(into: &list)
         if !hasDisk { return }
         disk.takeVictims(into: &list)
-        list.removeAll { memory.contains($0) || disk.contains($0) }
+        list.removeAll(where: contains)
+        guard list.count > 1 else { return }
+        var listed: Set<EntryID> = []
+        list.removeAll { !listed.insert($0).inserted }
     }
 
     /// The size of the residents of the largest tier: the disk, if there is one.

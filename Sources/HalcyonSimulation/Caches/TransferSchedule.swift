@@ -35,7 +35,7 @@ final class TransferSchedule {
 
     /// Removes the transfer of an entry and returns it; `nil` if it is not in flight.
     func cancel(_ entry: EntryID) -> Transfer? {
-        guard let transfer = transfers.removeValue(forKey: entry) else { return nil }
+        guard !transfers.isEmpty, let transfer = transfers.removeValue(forKey: entry) else { return nil }
         ends.remove(entry)
         return transfer
     }

@@ -116,7 +116,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// Creates an instance that has seen no request.
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
         if isRecorded { return RecordedPrefetches() }
-        if policy.name == Self.visitPlannerName { return VisitPlanner(visitPlanner, context: context) }
+        if policy.name == Self.visitPlannerName { return PrefetchPlanner(visits: visitPlanner, context: context) }
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }

@@ -8,7 +8,7 @@ package struct ReplayLimits: Sendable {
     /// for per-user caches, which list the positions of each user.
     package var positions = FutureKnowledge.largestCount
     /// The most objects of a loaded trace with prefetching.
-    package var prefetchedObjects = ResidencyTable.largestCount
+    package var prefetchedObjects = EntryNumbers.largestCount
 
     /// The limits in force.
     package init() {}

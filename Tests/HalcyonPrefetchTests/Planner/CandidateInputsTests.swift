@@ -22,7 +22,7 @@ struct CandidateInputsTests {
 
     @Test("Every input of every candidate equals its formula over the requests so far")
     func inputsEqualTheirFormulasOverAllRequests() throws {
-        var state = PlannerState(PlannerParameters(), PrefetchContext())
+        var state = WithinVisit(PlannerParameters(), PrefetchContext())
         // The eviction model's features for the same accesses.
         var eviction = FeatureAssembler(groups: .all)
         for (set, members) in Self.sets.enumerated() {

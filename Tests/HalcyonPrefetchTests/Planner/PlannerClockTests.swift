@@ -147,7 +147,7 @@ struct PlannerClockTests {
     /// A `Float` that counts to 2²⁴ stays there, so that all later objects would tie.
     @Test(
         "Announced objects stay in order, newest first, when their count passes 2²⁴",
-        arguments: [0, PlannerState.mostAnnouncements - 600, PlannerState.mostAnnouncements] as [Float])
+        arguments: [0, WithinVisit.mostAnnouncements - 600, WithinVisit.mostAnnouncements] as [Float])
     func announcementsStayInOrderBeyond2To24(from count: Float) {
         let result = announcing(from: count)
         let width = PlannerCategories.announcedWidth

@@ -56,7 +56,7 @@ struct SuccessorStatisticsTests {
 
     @Test("A candidate's logit is the network's plus the bias of the pair with the user's last object")
     func logitIsTheNetworksPlusTheBias() {
-        var state = PlannerState(PlannerParameters(), PrefetchContext())
+        var state = WithinVisit(PlannerParameters(), PrefetchContext())
         var generator = SplitMix64(seed: 5)
         var object: UInt32 = 0
         var (biased, wrong) = (0, 0)

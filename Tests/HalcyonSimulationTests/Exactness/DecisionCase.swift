@@ -157,11 +157,11 @@ enum DecisionCase: String, CaseIterable, Sendable {
                 isPerUser
                 ? model.makeCache(parameters, context: context) : ConfiguredPolicy(LRU.self).makeCache(context)
             let cache = PrefetchingCache(
-                TieredCache(memory: run, disk: nil), capacity: context.capacity, unit: CacheUnit(trace), budget: budget,
-                latency: { _, _ in 0 }, objects: seen)
+                TieredCache(memory: run, disk: nil), capacity: context.capacity, unit: CacheUnit(trace),
+                policy: planner, budget: budget, latency: { _, _ in 0 }, objects: seen)
             return (run, cache)
         }
-        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
+        var counts = PrefetchTally(unit: CacheUnit(trace))
         var isDefined: Set<CategorySetID> = []
         for index in 0..<trace.count {
             var access = access(index, of: trace)
@@ -172,10 +172,11 @@ enum DecisionCase: String, CaseIterable, Sendable {
                     categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
                 planner.define(categorySet: access.categories, members: Array(trace.categorySets[access.categories]))
             }
-            let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: planner)
-            cache.report(access, isHit: outcome.isHit, counts: &counts, to: planner)
+            let outcome = cache.serve(access, isCounted: true, counts: &counts)
+            cache.report(access, isHit: outcome.isHit, isCounted: true, counts: &counts)
             seen.note(access)
-            cache.prefetch(after: access, isCounted: true, counts: &counts, policy: planner, plan: &plan)
+            cache.prefetch(after: access, isCounted: true, counts: &counts)
+            let plan = cache.driver.plan
             if outcome.isHit { digests.hits += 1 }
             digests.add(outcome.isHit ? 0 : 1, access.object)
             for proposal in plan.proposals { digests.add(5, proposal.object) }

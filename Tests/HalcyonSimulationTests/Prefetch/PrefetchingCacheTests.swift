@@ -29,18 +29,18 @@ struct PrefetchingCacheTests {
             objectSizes: Array(repeating: 1, count: 64), userCount: 0, sizeUnit: .objects, names: TraceNames())
         var context = PolicyContext(capacity: 2, usesUniformSizes: true)
         context.prefetches = true
+        let policy = Script()
         let cache = PrefetchingCache(
             TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil), capacity: 2,
-            unit: CacheUnit(trace),
+            unit: CacheUnit(trace), policy: policy,
             budget: .unlimited, latency: { _, _ in 0 }, objects: ObjectInfo(trace))
-        let policy = Script()
-        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
+        var counts = PrefetchTally(unit: CacheUnit(trace))
         for (position, object) in requests.enumerated() {
             let access = Access(entry: .none, user: 1, object: object)
             let isCounted = position >= warmup
-            let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, policy: policy)
-            cache.report(access, isHit: outcome.isHit, counts: &counts, to: policy)
-            cache.prefetch(after: access, isCounted: isCounted, counts: &counts, policy: policy, plan: &plan)
+            let outcome = cache.serve(access, isCounted: isCounted, counts: &counts)
+            cache.report(access, isHit: outcome.isHit, isCounted: isCounted, counts: &counts)
+            cache.prefetch(after: access, isCounted: isCounted, counts: &counts)
         }
         return policy.left
     }

@@ -157,16 +157,14 @@ struct CombinationTests {
         context.capacity = 3
         let disk = policy.makeCache(context)
         let cache = PrefetchingCache(
-            TieredCache(memory: memory, disk: disk), capacity: 3, unit: CacheUnit(trace), budget: .unlimited,
-            latency: { _, _ in 0 },
-            objects: ObjectInfo(trace))
-        let script = AlwaysTwo()
-        var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
+            TieredCache(memory: memory, disk: disk), capacity: 3, unit: CacheUnit(trace), policy: AlwaysTwo(),
+            budget: .unlimited, latency: { _, _ in 0 }, objects: ObjectInfo(trace))
+        var counts = PrefetchTally(unit: CacheUnit(trace))
         let outcomes = trace.entries.map { object in
             let access = Access(entry: .none, user: 0, object: object)
-            let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: script)
-            cache.report(access, isHit: outcome.isHit, counts: &counts, to: script)
-            cache.prefetch(after: access, isCounted: true, counts: &counts, policy: script, plan: &plan)
+            let outcome = cache.serve(access, isCounted: true, counts: &counts)
+            cache.report(access, isHit: outcome.isHit, isCounted: true, counts: &counts)
+            cache.prefetch(after: access, isCounted: true, counts: &counts)
             return outcome
         }
         #expect(outcomes == [.miss, .hit, .lowerTierHit, .lowerTierHit, .miss, .miss])

@@ -27,4 +27,22 @@ struct EntryNumbersTests {
         var all = EntryNumbers(recycles: false)
         #expect((0..<500).map { all.number(of: UInt32($0 * 7)) { _ in true } } == Array(0..<500))
     }
+
+    @Test("Each object of a cache that keeps all numbers has one dense number, as in a dictionary")
+    func numbersAreDenseAndEqualADictionary() {
+        var numbers = EntryNumbers(recycles: false)
+        var book: [UInt32: EntryID] = [:]
+        var random = SplitMix64(seed: 6)
+        var wrong = 0
+        for step in 0..<5_000 {
+            // Neighbours and numbers far apart.
+            let object = UInt32(random.next(below: 300)) * (step % 2 == 0 ? 1 : 0x10001)
+            if numbers.find(object) != book[object] { wrong += 1 }
+            let number = numbers.number(of: object) { _ in true }
+            if number != book[object] ?? EntryID(book.count) || numbers.object(of: number) != object { wrong += 1 }
+            book[object] = number
+        }
+        #expect(wrong == 0)
+        #expect(numbers.count == book.count && book.count > 400)
+    }
 }

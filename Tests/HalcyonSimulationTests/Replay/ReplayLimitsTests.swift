@@ -58,7 +58,7 @@ struct ReplayLimitsTests {
         #expect(try run("lru", requests: 500, positions: 1_000, objects: 19).requests == 500)
     }
 
-    @Test("The limits are those of 32-bit positions and of the residency table")
+    @Test("The limits are those of 32-bit positions and of the entry numbers")
     func limitsAreThoseOf32BitPositions() {
         #expect(ReplayLimits().positions == 4_294_967_294)
         // The next use of a request is its position, below the two numbers with another meaning.
@@ -68,12 +68,11 @@ struct ReplayLimitsTests {
 
     @Test("The request number of a fetch is kept beyond 2³²")
     func requestOfAFetchIsKeptBeyond32Bits() {
-        var table = ResidencyTable()
-        let number = table.assign(7)
+        var unused = UnusedPrefetches()
         let request = 1 << 32 + 5
-        table.arrived(number, request: request, isCounted: true)
-        let (isUnused, isOther) = (table.isUnused(7, since: request), table.isUnused(7, since: 5))
-        #expect(table.fetch(of: number) == request && isUnused && !isOther)
+        unused.add(7, UnusedPrefetches.Prefetch(user: 1, number: request))
+        let (prefetch, again) = (unused.remove(7), unused.remove(7))
+        #expect(prefetch?.number == request && again == nil)
     }
 }
 
@@ -150,16 +149,15 @@ struct TransferQueueTests {
         for (latency, used, late) in [(700, 1_000, 0), (999, 1_000, 0), (1_000, 0, 1_000)] {
             let cache = PrefetchingCache(
                 TieredCache(memory: try PolicyCatalogue.standard.policy("lru").makeCache(context), disk: nil),
-                capacity: 3_000, unit: CacheUnit(trace), budget: .unlimited,
+                capacity: 3_000, unit: CacheUnit(trace), policy: Ahead(), budget: .unlimited,
                 latency: { _, _ in Int64(latency) * 1_000_000 },
                 objects: ObjectInfo(trace))
-            let policy = Ahead()
-            var (counts, plan) = (PrefetchTally(unit: CacheUnit(trace)), PrefetchPlan())
+            var counts = PrefetchTally(unit: CacheUnit(trace))
             for object in 0..<UInt32(objects) {
                 let access = Access(entry: .none, time: Int64(object) * 1_000_000, object: object)
-                let outcome = cache.serve(access, isCounted: true, counts: &counts, policy: policy)
-                cache.report(access, isHit: outcome.isHit, counts: &counts, to: policy)
-                cache.prefetch(after: access, isCounted: true, counts: &counts, policy: policy, plan: &plan)
+                let outcome = cache.serve(access, isCounted: true, counts: &counts)
+                cache.report(access, isHit: outcome.isHit, isCounted: true, counts: &counts)
+                cache.prefetch(after: access, isCounted: true, counts: &counts)
             }
             cache.finish(&counts)
             #expect(counts.fetched == 1_000 && counts.used == used && counts.late == late, "\(latency) s")

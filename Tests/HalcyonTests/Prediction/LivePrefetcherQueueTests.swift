@@ -75,24 +75,22 @@ struct LivePrefetcherQueueTests {
         let places = Places()
         let folder = try TemporaryFolder()
         #expect(!QueueExecutor.isCurrent)
-        let host = PrefetchHost(
-            heldKey: { key, _, _ in
+        let host = HostDouble(
+            heldKey: { key in
                 places.note("holds")
                 return key
             },
-            capacity: { CacheCapacity() }, room: { .max }, reconsider: { _, _ in }, fileName: { _ in nil },
             folder: {
                 places.note("folder")
                 return URL(fileURLWithPath: folder.path)
-            },
-            now: { 0 }, fetch: { _, _ in .noManager })
+            })
         let configuration = PrefetchConfiguration { _ in
             places.note("make")
             return Reporting { places.note($0) }
         }
-        let inbox = EventInbox()
         let template = LoadTemplate(nil, defaults: ImageOptions())
-        let prefetcher = LivePrefetcher(configuration, host, inbox, usual: template, after: nil)
+        let prefetcher = LivePrefetcher(configuration, host, options: ImageOptions(), after: nil)
+        let inbox = prefetcher.inbox
         inbox.put(.announced([AnnouncedResource(resource("a"))], template, time: 0))
         inbox.put(
             .accessed(RecordedAccess(time: 1, key: "a", cost: 1, categories: ["c"], user: "u", outcome: .memory)))

@@ -34,7 +34,7 @@ struct PlannerKeepingTests {
         try #require(PrefetchPlanner(learnt).snapshot(producer: Halcyon.version))
     }
 
-    private func steps(_ predictive: PredictivePrefetcher) async -> Double? {
+    private func steps(_ predictive: LivePrefetcher) async -> Double? {
         await predictive.metrics.first { $0.name == "planner_steps" }?.value
     }
 

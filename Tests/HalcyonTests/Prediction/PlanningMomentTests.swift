@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTestSupport
@@ -199,7 +200,7 @@ struct PlanningMomentTests: PredictiveTests {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let folder = try TemporaryFolder()
         let names = ["a", "b", "c", "d", "e"]
-        func start(at seconds: Double) throws -> (ManagerFixture, PredictivePrefetcher) {
+        func start(at seconds: Double) throws -> (ManagerFixture, LivePrefetcher) {
             let fixture = try fixture(transport, folder: folder, at: seconds)
             let predictive = fixture.manager.startPredicting(
                 moments {
@@ -380,15 +381,19 @@ struct PlanningMomentTests: PredictiveTests {
 
     @Test("Timers are kept for a bounded number of users, those with the latest accesses")
     func timersAreKeptForLatestUsers() {
-        var users = TimedUsers(idleTime: 10, servesOneUser: true)
-        var left: [UInt32] = []
-        for number in 0..<UInt32(TimedUsers.most + 2) {
-            if let one = users.note(PrefetchUser(number: number), at: Int64(number)) { left.append(one) }
+        let driver = PrefetchDriver(
+            MomentPolicy(notes), budget: .unlimited, idleTime: 10, timers: VisitTimers(idleTime: 10),
+            maxTimedUsers: LivePrefetcher.maxTimedUsers)
+        let count = UInt32(LivePrefetcher.maxTimedUsers + 2)
+        for number in 0..<count {
+            _ = driver.access(
+                Access(entry: 0, time: Int64(number), user: number, object: 0), by: "u\(number)", isHit: false)
         }
-        #expect(left == [0, 1] && users.all.count == TimedUsers.most)
-        #expect(users.nextTime == 12)
-        #expect(users.due(by: 12).map(\.moment) == [PlanningMoment(.visitEnd, user: 2, time: 12)])
-        users.forget(3)
-        #expect(users.nextTime == 14)
+        let timed = (0..<count).filter { driver.spending.visit(of: $0) != nil }
+        #expect(timed == Array(2..<count))
+        #expect(driver.nextMoment == 12)
+        #expect(driver.dueMoments(by: 12).map(\.moment) == [PlanningMoment(.visitEnd, user: 2, time: 12)])
+        driver.forget("u3", number: 3)
+        #expect(driver.nextMoment == 14)
     }
 }

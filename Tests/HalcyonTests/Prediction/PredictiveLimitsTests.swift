@@ -114,7 +114,7 @@ struct PredictiveLimitsTests: PredictiveTests {
     func missingManagerSpendsNothing() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
         let fixture = try ManagerFixture(transport)
-        func start() -> PredictivePrefetcher {
+        func start() -> LivePrefetcher {
             let other = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader)
             return other.startPredicting(configuration { $0.budget = PrefetchBudget(inTotal: .init(objects: 6)) })
         }
@@ -189,18 +189,17 @@ struct PredictiveLimitsTests: PredictiveTests {
     func planKeepsUserOfItsAccess() async throws {
         let (fetches, fetched) = AsyncStream.makeStream(of: String.self)
         let (gates, gate) = AsyncStream.makeStream(of: Void.self)
-        let host = PrefetchHost(
-            heldKey: { _, _, _ in nil }, capacity: { CacheCapacity(memory: 1_000, disk: 0) }, room: { 1_000 },
-            reconsider: { _, _ in }, fileName: { _ in nil }, folder: { nil }, now: { 0 },
-            fetch: { resource, _ in
+        let host = HostDouble(
+            capacity: CacheCapacity(memory: 1_000, disk: 0),
+            fetch: { resource in
                 fetched.yield("\(resource.cacheKey) for \(resource.user ?? "nobody")")
                 for await _ in gates { break }
                 return .loaded(bytes: 1, cost: 1)
             })
-        let inbox = EventInbox()
         let template = LoadTemplate(nil, defaults: ImageOptions())
         let prefetcher = LivePrefetcher(
-            configuration { $0.budget = .unlimited }, host, inbox, usual: template, after: nil)
+            configuration { $0.budget = .unlimited }, host, options: ImageOptions(), after: nil)
+        let inbox = prefetcher.inbox
         inbox.put(.announced(["a", "b", "c"].map { AnnouncedResource(resource($0)) }, template, time: 0))
         func access(by user: String) async {
             inbox.put(

@@ -1,5 +1,8 @@
+import Foundation
 import Halcyon
+import HalcyonAccessLog
 import HalcyonLearning
+import HalcyonSupport
 import HalcyonTestSupport
 
 @testable import HalcyonCache
@@ -32,7 +35,7 @@ extension PredictiveTests {
     /// Starts prediction and requests "a", so that "b" is being fetched; `settled` ends when no fetch is in flight.
     func fetching(
         _ manager: HalcyonManager, _ transport: FakeTransport
-    ) async throws -> (predictive: PredictivePrefetcher, settled: Task<Void, Never>) {
+    ) async throws -> (predictive: LivePrefetcher, settled: Task<Void, Never>) {
         let predictive = manager.startPredicting(configuration())
         predictive.announce([resource("a"), resource("b")])
         let visible = Task { try await manager.image(for: resource("a")) }
@@ -61,4 +64,32 @@ extension PredictiveTests {
         }
         return heard
     }
+}
+
+/// A host without a cache, on which tests of a prefetcher alone run.
+struct HostDouble: PrefetchHost {
+    private let heldKey: @Sendable (String) -> String?
+    let capacity: CacheCapacity
+    private let findFolder: @Sendable () -> URL?
+    private let fetch: @Sendable (Resource) async -> FetchResult
+    let clock: any CacheClock = ManualClock(seconds: 0)
+
+    init(
+        heldKey: @escaping @Sendable (String) -> String? = { _ in nil }, capacity: CacheCapacity = CacheCapacity(),
+        folder: @escaping @Sendable () -> URL? = { nil },
+        fetch: @escaping @Sendable (Resource) async -> FetchResult = { _ in .noManager }
+    ) {
+        (self.heldKey, self.capacity, findFolder, self.fetch) = (heldKey, capacity, folder, fetch)
+    }
+
+    var folder: URL? { findFolder() }
+    var room: Int { 1_000 }
+    var roomOnDisk: Int? { nil }
+    func heldKey(_ key: String, ofSource source: String?, for user: String?) -> String? { heldKey(key) }
+    func fileName(forKey key: String) -> String? { nil }
+    func evictNext(_ keys: [String]) {}
+    func reconsider(_ key: String, isLikely: Bool) {}
+    func record(_ event: RecordedEvent) {}
+    func fetch(_ resource: Resource, _ options: ImageOptions) async -> FetchResult { await fetch(resource) }
+    func settle() async {}
 }

@@ -25,7 +25,7 @@ struct RecordedDayTests {
         let transport = FakeTransport()
         let log: AccessLog
         let manager: HalcyonManager
-        let predictive: PredictivePrefetcher
+        let predictive: LivePrefetcher
         let capacity: Int
         private let timers = VisitTimers(idleTime: PlanningMoment.idleTime)
         private var random = SplitMix64(seed: 5)

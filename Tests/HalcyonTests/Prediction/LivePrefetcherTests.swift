@@ -11,7 +11,7 @@ import Testing
 @testable import HalcyonPrediction
 
 @Suite("Predictive prefetcher: fetches predicted images", .timeLimit(.minutes(20)))
-struct PredictivePrefetcherTests: PredictiveTests {
+struct LivePrefetcherTests: PredictiveTests {
     let notes = ScriptedPolicy.Notes()
 
     @Test("Off by default; enabled, it fetches two images per access at the lowest priority")

@@ -2,13 +2,13 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonSupport
 
-/// Learns what each user requests in its next visit, and holds it when that visit begins.
+/// The part of a ``PrefetchPlanner`` that learns what each user requests in its next visit, and holds it when that visit begins.
 ///
-/// Within a visit it proposes what ``PrefetchPlanner`` does. At the end of a visit, and at the start of days until the user returns, a
-/// small network estimates the probability of a request in the next visit. It does so for each object that the user has requested, and
-/// for those that all users request. An object is fetched if there is room and its probability reaches a threshold: the least from which
-/// on a share ``VisitPlannerParameters/price`` of a sample of objects was requested, whether fetched or not. Without room, the
-/// probability must also exceed that of a resident by the price, which then leaves.
+/// At the end of a visit, and at the start of days until the user returns, a small network estimates the probability of a request in
+/// the next visit. It does so for each object that the user has requested, and for those that all users request. An object is fetched
+/// if there is room and its probability reaches a threshold: the least from which on a share ``VisitPlannerParameters/price`` of a
+/// sample of objects was requested, whether fetched or not. Without room, the probability must also exceed that of a resident by the
+/// price, which then leaves.
 ///
 /// During a visit it names the resident that leaves when room is needed: the one that this visit is least likely to request. The
 /// probability of an object that the visit has requested is the learned frequency of repeats. That of another is the one of the last
@@ -17,24 +17,22 @@ import HalcyonSupport
 /// One in 16 of these choices is left to the eviction policy. Whichever object is requested first decides which of the two chose
 /// better; while the eviction policy does, it chooses alone.
 ///
-/// It plans for caches of one user each. In a cache for all users it does what ``PrefetchPlanner`` does. All objects are taken to cost
-/// the same: a fetch of a large one is no dearer.
+/// It plans for caches of one user each, and does nothing in a cache for all users. It plans as for uniform sizes: a
+/// fetch of a large object is no dearer.
 ///
-/// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes beside those of ``PrefetchPlanner``:
-/// 80 a pair of user and object, 52 an object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
-public final class VisitPlanner: PrefetchPolicy {
+/// An access and a plan are O(objects of the user), at most ``bound``, and ``popularBound``. Bytes: 80 a pair of user and object, 52 an
+/// object, at most 6 kB a user for examples. Objects numbered 2²⁴ or more are ignored.
+final class BetweenVisits {
     /// The most objects that are remembered of a user.
-    public static let bound = 512
+    static let bound = 512
     /// The most objects of all users that are considered for each.
-    public static let popularBound = 64
+    static let popularBound = 64
     private static let examplesPerPlan = 48
     /// The exploration rate: the share of choices that are made by the chooser that is behind.
     private static let explorationRate: Float = 1 / 16
 
     private let context: PrefetchContext
     private let price: Float
-    /// Plans for the rest of a visit.
-    let withinVisits: PrefetchPlanner
     private var users: [VisitUser] = []
     private var history = VisitHistory()
     var model: NextVisitModel
@@ -62,42 +60,17 @@ public final class VisitPlanner: PrefetchPolicy {
         var place: Int
     }
 
-    /// Creates a policy that has learned nothing.
-    ///
-    /// - Parameter withinVisits: the planner for the rest of a visit, created with the same context. It may continue with a trained
-    ///   network; by default it has learned nothing.
-    public init(
-        _ parameters: VisitPlannerParameters = VisitPlannerParameters(), context: PrefetchContext,
-        withinVisits: PrefetchPlanner? = nil
-    ) {
+    init(_ parameters: VisitPlannerParameters, _ context: PrefetchContext) {
         self.context = context
         price = Float(parameters.price)
-        self.withinVisits = withinVisits ?? PrefetchPlanner(context: context)
         generator = SplitMix64(seed: context.seed)
         model = NextVisitModel(seed: context.seed &+ 1)
     }
 
-    public var plansBetweenRequests: Bool { context.cachesPerUser }
-
-    public var isReady: Bool { withinVisits.isReady }
-
-    public var isReadyBetweenRequests: Bool { model.isReady }
-
     // MARK: - Requests
 
-    public func define(categorySet: CategorySetID, members: [UInt32]) {
-        withinVisits.define(categorySet: categorySet, members: members)
-    }
-
-    public func announce(_ object: AnnouncedObject) { withinVisits.announce(object) }
-
-    public func dropped(_ object: UInt32) { withinVisits.dropped(object) }
-
-    public func note(_ access: Access, isHit: Bool) {
-        withinVisits.note(access, isHit: isHit)
+    func note(_ access: Access) {
         guard access.object < BaselineBounds.objects, context.cachesPerUser else { return }
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         let slot = Int(BaselineBounds.slot(ofUser: access.user))
         while users.count <= slot { users.append(VisitUser()) }
         if context.endsVisit(users[slot].lastRequest, at: access.time) {
@@ -190,8 +163,7 @@ public final class VisitPlanner: PrefetchPolicy {
         }
     }
 
-    public func evicted(_ object: UInt32, from user: UInt32) {
-        withinVisits.evicted(object, from: user)
+    func evicted(_ object: UInt32, from user: UInt32) {
         let slot = Int(BaselineBounds.slot(ofUser: user))
         guard slot < users.count, let victim = users[slot].shadowVictim else { return }
         users[slot].shadowVictim = nil
@@ -231,19 +203,19 @@ public final class VisitPlanner: PrefetchPolicy {
 
     // MARK: - Plans
 
-    public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
-        let slot = Int(BaselineBounds.slot(ofUser: access.user))
-        var within = outlook
-        // What was fetched between visits waits for its turn in the visit.
-        if slot < users.count, !within.unused.isEmpty {
-            within.unused.removeAll { unused in
-                users[slot].items.contains { $0.object == unused && $0.probability >= 0 }
-            }
+    /// Returns which objects a plan within a visit may reconsider: not what was fetched between visits, which waits for its turn.
+    func reconsiderable(_ unused: [UInt32], of user: UInt32) -> [UInt32] {
+        let slot = Int(BaselineBounds.slot(ofUser: user))
+        guard slot < users.count, !unused.isEmpty else { return unused }
+        return unused.filter { object in
+            !users[slot].items.contains { $0.object == object && $0.probability >= 0 }
         }
-        withinVisits.plan(after: access, outlook: within, into: &plan)
+    }
+
+    /// Names the resident that leaves next during a visit.
+    func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let slot = Int(BaselineBounds.slot(ofUser: access.user))
         guard context.cachesPerUser, model.isReady, outlook.room < access.size, slot < users.count else { return }
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         let (visit, requests) = (users[slot].visit, users[slot].requests)
         let (share, repeats) = (rest.share(after: Int(requests)), repeats)
         var least: (value: Float, object: UInt32)?
@@ -268,11 +240,9 @@ public final class VisitPlanner: PrefetchPolicy {
         }
     }
 
-    public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+    func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = Int(BaselineBounds.slot(ofUser: moment.user))
         guard slot < users.count, users[slot].visit > 0 else { return }
-        let environment = FloatEnvironment.enter()
-        defer { environment.leave() }
         // Before its end, a visit has no outcome to learn from yet, and the examples of the last plan are still to be learned.
         let isOver = context.endsVisit(users[slot].lastRequest, at: moment.time)
         if isOver { end(slot) }
@@ -383,10 +353,8 @@ public final class VisitPlanner: PrefetchPolicy {
         isPopular = Set(popular)
     }
 
-    public var calibration: [CalibrationBin] { withinVisits.calibration }
-
-    public var metrics: [PolicyMetric] {
-        withinVisits.metrics + [
+    var metrics: [PolicyMetric] {
+        [
             PolicyMetric("visit_gains", Double(duringVisits.gains)),
             PolicyMetric("visit_losses", Double(duringVisits.losses)),
             PolicyMetric("refill_gains", Double(betweenVisits.gains)),
@@ -395,8 +363,8 @@ public final class VisitPlanner: PrefetchPolicy {
         ]
     }
 
-    public var metadataBytes: Int {
-        withinVisits.metadataBytes + listedIn.capacity * 4 + columns.byteCount
+    var byteCount: Int {
+        listedIn.capacity * 4 + columns.byteCount
             + users.reduce(history.objects.capacity * MemoryLayout<VisitObject>.stride) {
                 $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
                     + $1.examples.capacity * 4

@@ -2,8 +2,8 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonSupport
 
-/// The state of a ``PrefetchPlanner``.
-struct PlannerState: ~Copyable {
+/// The part of a ``PrefetchPlanner`` that plans after requests.
+struct WithinVisit: ~Copyable {
     /// The ratio of all re-requests of evicted objects to those within the mean stay of a prefetch, in one cache for
     /// all users.
     private static let laterReturns: Float = 1.5

@@ -1,17 +1,4 @@
-import HalcyonPrefetch
 import Synchronization
-
-/// A fetch in flight.
-struct RunningFetch {
-    let task: Task<Void, Never>
-    /// The user for whom it is fetched.
-    let user: PrefetchUser
-    /// Its payment from the budget.
-    let payment: PrefetchSpending.Payment
-    let received: ReceivedBytes
-    /// Whether the image was requested meanwhile.
-    var isWanted = false
-}
 
 /// Counts the received bytes of a load over all attempts, without those that an attempt resumes from. Cancels the load beyond a limit.
 final class ReceivedBytes: Sendable {
