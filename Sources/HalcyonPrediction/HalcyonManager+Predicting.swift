@@ -21,10 +21,12 @@ extension HalcyonManager {
         let (toMemory, cache, forcedExtension) = (configuration.toMemory, cache, defaultOptions.forcedExtension)
         let host = PrefetchHost(
             heldKey: { [weak cache] key, source, user in
-                guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
+                guard let cache, !cache.isCached(forKey: EntryKey(key, forcedExtension: forcedExtension)) else {
+                    return key
+                }
                 guard cache.privateEntries.mayExist, let source else { return nil }
                 let own = EntryOrigin.privateKey(computed: key, ofSource: source, for: user ?? "")
-                return cache.isCached(forKey: own, forcedExtension: forcedExtension) ? own : nil
+                return cache.isCached(forKey: EntryKey(own, forcedExtension: forcedExtension)) ? own : nil
             },
             capacity: { [weak cache] in
                 CacheCapacity(
@@ -33,12 +35,16 @@ extension HalcyonManager {
             },
             room: { [weak cache] in cache?.memoryStorage.room ?? 0 },
             roomOnDisk: { [weak cache] in cache?.diskStorage?.roomInFiles },
-            evictNext: { [weak cache] in cache?.tiers.evictNext($0, forcedExtension: forcedExtension) },
-            reconsider: { [weak cache] in cache?.tiers.reconsider($0, forcedExtension: forcedExtension, isLikely: $1) },
-            fileName: { [weak cache] in cache?.hash(forKey: $0, forcedExtension: forcedExtension) },
-            folder: { [weak cache] in cache?.diskStorage?.files.folder.hidden },
-            now: { [clock = cache.tiers.clock] in clock.now },
-            record: { [weak cache] in cache?.tiers.recorded($0) },
+            evictNext: { [weak cache] in
+                cache?.evictNext($0.map { EntryKey($0, forcedExtension: forcedExtension) })
+            },
+            reconsider: { [weak cache] in
+                cache?.reconsider(EntryKey($0, forcedExtension: forcedExtension), isLikely: $1)
+            },
+            fileName: { [weak cache] in cache?.hash(forKey: EntryKey($0, forcedExtension: forcedExtension)) },
+            folder: { [weak cache] in cache?.diskStorage?.folder.hidden },
+            now: { [clock = cache.clock] in clock.now },
+            record: { [weak cache] in cache?.recorded($0) },
             fetch: { [weak self] resource, options in
                 guard let self else { return .noManager }
                 do {
@@ -50,8 +56,8 @@ extension HalcyonManager {
             })
         return cache.observation.start { ending, conditions in
             let prefetcher = PredictivePrefetcher(
-                configuration, host, options: defaultOptions, clock: cache.tiers.clock, after: ending,
-                settleCache: { [weak cache] in await cache?.tiers.settleDisk() })
+                configuration, host, options: defaultOptions, clock: cache.clock, after: ending,
+                settleCache: { [weak cache] in await cache?.settleDisk() })
             if let conditions = conditions as? PrefetchConditions, !conditions.isEmpty {
                 prefetcher.conditions = conditions
             }
@@ -87,9 +93,9 @@ extension HalcyonManager {
     public func forget(user: String) async throws {
         var failure: (any Error)?
         for cache in caches {
-            let file = (cache.diskStorage?.files.folder.hidden).map(KeptAccessesFile.init)
+            let file = (cache.diskStorage?.folder.hidden).map(KeptAccessesFile.init)
             do {
-                try await cache.tiers.forget(user: user) {
+                try await cache.forget(user: user) {
                     guard let file else { return }
                     try await CallbackQueue.dispatch(.global(qos: .utility)).result { try file.forget(user: user) }
                 }

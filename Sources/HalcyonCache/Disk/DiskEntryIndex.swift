@@ -3,7 +3,7 @@ import HalcyonEviction
 import HalcyonSupport
 
 /// The entries of a disk storage: its entry index, and the changes that are not yet written to the files and the
-/// index database. It does no I/O and has no lock; ``FileStore`` provides both.
+/// index database. It does no I/O and has no lock; ``DiskStorage`` provides both.
 struct DiskEntryIndex: ~Copyable {
     /// The state of the listing of the folder.
     enum Listing {
@@ -11,7 +11,7 @@ struct DiskEntryIndex: ~Copyable {
         case pending
         /// All files are in the index.
         case complete
-        /// The listing failed. Files that are not in the index may exist, until ``FileStore/measure()`` lists them.
+        /// The listing failed. Files that are not in the index may exist, until ``DiskStorage/measure()`` lists them.
         case failed
     }
 

@@ -22,7 +22,6 @@ import Synchronization
 /// See `ImageCacheTests.unavailableDiskIsRetried()` and `CacheFaultTests.lookUpOpensUnavailableDisk()`.
 package final class DiskOwner: Sendable {
     package typealias Schedule = DiskSchedule<ByteName>
-    typealias Storage = DiskStorage<Data>
 
     private struct Job {
         /// Makes the bytes of a store, and returns their number, or `nil` if this failed; `nil` once a thread has
@@ -82,7 +81,7 @@ package final class DiskOwner: Sendable {
     var unpreparedCount: Int { state.withLock { $0.unprepared.count } }
 
     private enum Access {
-        case open(Storage)
+        case open(DiskStorage)
         case failed(any Error, lastTry: Int64, isTrying: Bool)
         case closed
     }
@@ -101,7 +100,7 @@ package final class DiskOwner: Sendable {
     private let state = Mutex(State())
     private let access: Mutex<Access>
     private let clock: any CacheClock
-    private let open: @Sendable (_ patience: Duration) throws -> Storage
+    private let open: @Sendable (_ patience: Duration) throws -> DiskStorage
     private let onFailure: @Sendable (any Error) -> Void
 
     /// Opens a directory.
@@ -110,7 +109,7 @@ package final class DiskOwner: Sendable {
     ///   - open: opens the storage; waits up to `patience` for another storage that uses the directory.
     ///   - onFailure: called each time that a later attempt fails.
     init(
-        clock: any CacheClock, open: @escaping @Sendable (_ patience: Duration) throws -> Storage,
+        clock: any CacheClock, open: @escaping @Sendable (_ patience: Duration) throws -> DiskStorage,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         (self.clock, self.open, self.onFailure) = (clock, open, onFailure)
@@ -124,24 +123,24 @@ package final class DiskOwner: Sendable {
     // MARK: - The storage
 
     /// The storage, if it is open and ``close()`` was not called. This does not try to open it.
-    var storage: Storage? { isClosing ? nil : openStorage }
+    var storage: DiskStorage? { isClosing ? nil : openStorage }
 
     /// Whether ``close()`` was called.
     var isClosing: Bool { state.withLock { $0.schedule.isClosing } }
 
-    /// Whether no change of a key is pending, nor one of many keys that may concern it.
-    func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key)) } }
+    /// Whether no change of an entry's key is pending, nor one of many keys that may concern it.
+    func isFree(_ key: EntryKey) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key.computed)) } }
 
-    /// Returns whether a key has a file once the pending changes have ended; `nil` if that depends on the disk.
-    func pendingFile(of key: String, _ forcedExtension: String?) -> Bool? {
-        state.withLock { $0.schedule.pendingFile(of: ByteName(key), forcedExtension) }
+    /// Returns whether an entry has a file once the pending changes have ended; `nil` if that depends on the disk.
+    func pendingFile(of key: EntryKey) -> Bool? {
+        state.withLock { $0.schedule.pendingFile(of: ByteName(key.computed), key.forcedExtension) }
     }
 
     /// The number of operations that have not ended.
     var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
 
     /// The storage, if it is open, also while it is being closed: for the pending operations.
-    var openStorage: Storage? {
+    var openStorage: DiskStorage? {
         access.withLock { access in
             if case .open(let storage) = access { return storage }
             return nil
@@ -165,7 +164,7 @@ package final class DiskOwner: Sendable {
     /// Returns the storage. If it is not open, it tries to open it, unless another thread is doing so.
     ///
     /// - Throws: ``CacheError/diskUnavailable(underlying:)`` or ``CacheError/closed``.
-    private func get() throws -> Storage {
+    private func get() throws -> DiskStorage {
         let now = clock.now
         let isDue = access.withLock { access in
             guard case .failed(let error, let lastTry, false) = access,
@@ -186,7 +185,7 @@ package final class DiskOwner: Sendable {
                 return true
             }
             switch result {
-            case .success(let storage): if !isWanted { storage.files.close() }
+            case .success(let storage): if !isWanted { storage.closeNow() }
             case .failure(let error): onFailure(error)
             }
         }
@@ -207,11 +206,11 @@ package final class DiskOwner: Sendable {
     /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
     func perform<Value: Sendable>(
-        _ operation: Schedule.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
+        _ operation: Schedule.Operation, _ work: @escaping @Sendable (DiskStorage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Schedule.Ticket? {
-        if case .read(let key) = operation, beginFreeRead(key.text) {
-            if openStorage?.files.mayContain(key.text) == false {
+        if case .read(let key) = operation, beginFreeRead(key) {
+            if openStorage?.mayContain(key.text) == false {
                 freeRead(work, done)
             } else {
                 queue.async { [self] in freeRead(work, done) }
@@ -230,10 +229,10 @@ package final class DiskOwner: Sendable {
     ///
     /// - Parameter done: called once, on the caller's thread, before this returns.
     func performNow<Value: Sendable>(
-        reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
+        reading key: EntryKey, _ work: @escaping @Sendable (DiskStorage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        if beginFreeRead(key) { return freeRead(work, done) }
+        if beginFreeRead(ByteName(key.computed)) { return freeRead(work, done) }
         var job = job(work, isRead: true, done)
         job.isSynchronous = true
         let semaphore = DispatchSemaphore(value: 0)
@@ -252,30 +251,29 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// Stores bytes under a key.
+    /// Stores the bytes of an entry.
     ///
     /// - Parameters:
-    ///   - key: the key of the value.
-    ///   - labels: the properties of the value, by which removals find it.
+    ///   - context: has the properties of the value by which removals find it.
     ///   - preparation: the queue on which the bytes are made; `nil` for the owner's.
     ///   - bytes: makes the bytes; called at any time, in parallel with others.
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ key: String, _ labels: Schedule.Labels = Schedule.Labels(), preparation: DispatchQueue? = nil,
+        _ key: EntryKey, _ context: AccessContext = AccessContext(), preparation: DispatchQueue? = nil,
         bytes: @escaping @Sendable () throws -> Data,
-        write: @escaping @Sendable (Storage, Data) throws -> Void,
+        write: @escaping @Sendable (DiskStorage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         let (prepared, written) = (Outcome<Data>(), Outcome<Void>())
         let ticket = request(
-            .store(key, labels),
+            .store(key, context),
             Job(
                 prepare: { prepared.set(Result(catching: bytes)) ? prepared.size(\.count) : nil },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },
-                replacement: { [self] in try? get().remove(forKey: key, forcedExtension: labels.forcedExtension) },
+                replacement: { [self] in try? get().remove(forKey: key) },
                 complete: { ending in
                     switch ending {
                     case .finished: done(written.take())
@@ -327,7 +325,7 @@ package final class DiskOwner: Sendable {
     }
 
     private func job<Value: Sendable>(
-        _ work: @escaping @Sendable (Storage) throws -> Value, isRead: Bool,
+        _ work: @escaping @Sendable (DiskStorage) throws -> Value, isRead: Bool,
         _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Job {
         let outcome = Outcome<Value>()
@@ -444,8 +442,8 @@ package final class DiskOwner: Sendable {
     /// Runs an operation that is ready, unless a reader's thread runs it or it was cancelled.
     private func work(_ ticket: Schedule.Ticket, _ isWriter: Bool) {
         // The directory is opened here, not in the operation, which would then wait for the listing.
-        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = try? get().files {
-            let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
+        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let storage = try? get() {
+            let isListed = storage.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
             if !isListed { return }
         }
         let run = state.withLock { state in
@@ -537,16 +535,16 @@ package final class DiskOwner: Sendable {
     }
 
     /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
-    private func beginFreeRead(_ key: String) -> Bool {
+    private func beginFreeRead(_ key: ByteName) -> Bool {
         state.withLock { state in
-            guard state.schedule.isFree(ByteName(key)) else { return false }
+            guard state.schedule.isFree(key) else { return false }
             state.freeReads += 1
             return true
         }
     }
 
     private func freeRead<Value: Sendable>(
-        _ work: (Storage) throws -> Value, _ done: (Result<Value, any Error>) -> Void
+        _ work: (DiskStorage) throws -> Value, _ done: (Result<Value, any Error>) -> Void
     ) {
         done(Result { try work(try get()) })
         let isLast = state.withLock { state in
@@ -566,7 +564,7 @@ package final class DiskOwner: Sendable {
     }
 
     func finishClosing() {
-        openStorage?.files.close()
+        openStorage?.closeNow()
         access.withLock { $0 = .closed }
         let waiting = state.withLock { state in
             state.isClosed = true

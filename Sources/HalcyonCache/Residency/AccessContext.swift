@@ -2,7 +2,8 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// The properties of a request beside its key: policies learn from them, and rules refer to them.
+/// What is known of an access beside its key: policies learn from it, and rules refer to it. A caller states the categories and the
+/// user; an ``ImageCache`` adds what it has resolved for both tiers (``CacheOptions`` is what a call asks for).
 public struct AccessContext: Sendable, Equatable {
     /// The categories of the object. Where only one category can count, the first does. Empty on a load: the
     /// categories of the store.

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Identifies the making of a variant.
 struct VariantKey: Hashable, Sendable {
-    let entry: EntryKey
+    let entry: CacheEntry
     let originals: ObjectIdentifier
     let maker: ByteName
     let heedsServer: Bool
@@ -36,11 +36,11 @@ final class ImageLoader: Sendable {
     /// Merges loads from providers.
     let providers = ProviderMerger()
     /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
-    let lookUps: SharedWork<EntryKey, ImageCacheResult<Bitmap>>
+    let lookUps: SharedWork<CacheEntry, ImageCacheResult<Bitmap>>
     /// Merges the making of variants of cached originals.
     let variants: SharedWork<VariantKey, Variant>
     /// The entries that are being revalidated in the background.
-    let revalidating = Mutex<Set<EntryKey>>([])
+    let revalidating = Mutex<Set<CacheEntry>>([])
     /// Whether an entry was seen that request fields select, so that a hit in memory has to look for one.
     let hasSelected = Atomic(false)
     /// The servers and images that have just failed to be revalidated.
@@ -140,16 +140,14 @@ final class ImageLoader: Sendable {
     /// Returns whether there is the image of a load, or its original.
     private func isCached(_ load: ImageLoad) async throws -> Bool {
         let options = load.options
-        if try await tier(of: load.computedKey, options.forcedExtension, in: options.cache).cached { return true }
+        if try await tier(of: load.entryKey, in: options.cache).cached { return true }
         guard load.isVariant else { return false }
-        return try await tier(of: load.key, nil, in: options.originalCache).cached
+        return try await tier(of: EntryKey(load.key), in: options.originalCache).cached
     }
 
     /// Returns the tier that has an entry. This is no access.
-    private func tier(
-        of computed: String, _ forcedExtension: String?, in cache: ImageCache<Bitmap>
-    ) async throws -> CacheType {
-        let found = await cache.tiers.isThere(computed, forcedExtension: forcedExtension)
+    private func tier(of key: EntryKey, in cache: ImageCache<Bitmap>) async throws -> CacheType {
+        let found = await cache.isThere(key)
         try Task.checkCancellation()
         return found
     }
@@ -177,21 +175,21 @@ final class ImageLoader: Sendable {
                 user: options.context.user, kind: .probe)
         }
         if let image = inMemory() { return .memory(image) }
-        if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
+        if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.priority)
-        if cache.tiers.isAbsentOnDisk(computed) {
+        if cache.isAbsentOnDisk(load.entryKey) {
             return try await cache.image(forKey: load.key, serializer: serializer, decoding: nil, options: options)
         }
         let look = { @Sendable (work: LimitedWork) in
-            try await cache.image(forKey: load.key, serializer: serializer, decoding: work.queue, options: options)
+            try await cache.image(forKey: load.entryKey, serializer: serializer, decoding: work.queue, options: options)
         }
         // Bytes mean the same only to the same serializer.
         guard serializer == nil else { return try await alone(load, look) }
         let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
-        guard let image = found.image else { return cache.tiers.missed(computed, options) }
+        guard let image = found.image else { return cache.missed(computed, options) }
         if let image = inMemory() { return .memory(image) }
-        cache.tiers.sharedHit(computed, image, options)
+        cache.sharedHit(computed, image, options)
         return .disk(image)
     }
 
@@ -267,7 +265,7 @@ final class ImageLoader: Sendable {
     /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
     private func original(_ load: ImageLoad) async throws -> ImageProcessItem? {
         let originals = load.options.originalCache
-        if let bytes = try await bytes(of: load.key, load.originalOptions, in: originals) { return .data(bytes) }
+        if let bytes = try await bytes(of: load.originalKey, load.cacheOptions, in: originals) { return .data(bytes) }
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
@@ -277,16 +275,16 @@ final class ImageLoader: Sendable {
         guard load.options.wantsOriginalData else { return nil }
         let (cache, originals) = (load.options.cache, load.options.originalCache)
         if !load.isVariant, keepsOriginals(cache, load),
-            let bytes = try await bytes(of: load.key, load.cacheOptions, in: cache)
+            let bytes = try await bytes(of: load.entryKey, load.cacheOptions, in: cache)
         {
             return bytes
         }
         guard load.isVariant || originals !== cache, keepsOriginals(originals, load) else { return nil }
-        return try await bytes(of: load.key, load.originalOptions, in: originals)
+        return try await bytes(of: load.originalKey, load.cacheOptions, in: originals)
     }
 
-    private func bytes(of key: String, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
-        let bytes = await cache.tiers.original(forKey: key, options: options)
+    private func bytes(of key: EntryKey, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
+        let bytes = await cache.original(forKey: key, options: options)
         try Task.checkCancellation()
         return bytes
     }
@@ -303,7 +301,7 @@ final class ImageLoader: Sendable {
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
         try Task.checkCancellation()
         var load = load
-        load.begun = load.begun ?? load.options.cache.tiers.clock.now
+        load.begun = load.begun ?? load.options.cache.clock.now
         guard load.isPrefetch else { return try await fetched(load) }
         load.record(.prefetchStart)
         do { return try await fetched(load) } catch {
@@ -392,15 +390,15 @@ final class ImageLoader: Sendable {
         if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
         let view = try await view(of: load)
-        let found = try await tier(of: view.computedKey, view.options.forcedExtension, in: cache)
+        let found = try await tier(of: view.entryKey, in: cache)
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await revalidation.prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
-                await cache.tiers.promote(
-                    view.computedKey, serializer: view.serializer, options: view.cacheOptions,
+                await cache.promote(
+                    view.entryKey, serializer: view.serializer, options: view.cacheOptions,
                     decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
                 try Task.checkCancellation()
                 view.record(.prefetchArrival)
@@ -450,11 +448,10 @@ final class ImageLoader: Sendable {
         if load.variant != nil, requested.variant == nil, await revalidation.isUnselected(requested) {
             await removeEntry(requested)
         }
-        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
+        let cache = options.cache
         if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
             // What was private to the user is outdated by this response, which is not.
-            cache.removeImage(
-                forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
+            cache.removeImage(forKey: mine.entryKey)
             if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
         }
         try await keepOriginal(made, original, freshness, load)
@@ -462,28 +459,26 @@ final class ImageLoader: Sendable {
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
         let noting = FreshnessRecord.noting(heeds ? freshness : nil)
-        let computed = load.computedKey
+        let entry = load.entryKey
         let isOnDisk = try await made.inTurn {
             let toDisk =
                 !options.cacheMemoryOnly
-                && made.claim(disk, now: cache.tiers.clock.now) {
+                && made.claim(disk, now: cache.clock.now) {
                     (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
                 } remove: {
-                    await cache.remove(
-                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
-                        fromMemory: false)
+                    await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
                 load.keepsInMemory
-                && made.claim(memory, now: cache.tiers.clock.now) {
+                && made.claim(memory, now: cache.clock.now) {
                     (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
-                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
+                    await cache.remove(forKey: entry, fromDisk: false)
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
-            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
-            cache.tiers.store(
-                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
+            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
+            cache.store(
+                made.image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
                 keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
                 note: noting, kept: { made.stored($0, at: disk) },
@@ -511,41 +506,39 @@ final class ImageLoader: Sendable {
         let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
-            let isFirst = made.claim(place, now: originals.tiers.clock.now) {
+            let isFirst = made.claim(place, now: originals.clock.now) {
                 (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
             } remove: {
                 await originals.remove(forKey: key)
             }
             guard isFirst else { return }
-            originals.tiers.keepOriginal(
+            originals.keepOriginal(
                 {
                     // Other serializers may encrypt what they store.
                     if serializer.readsImageFiles { return original }
                     let picture = try? decoder.decode(original)
                     return picture.flatMap { serializer.data(with: $0, original: original) }
                 },
-                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
+                forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }
 
     /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
     private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
-        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
+        let (cache, place) = (load.options.cache, load.diskPlace)
         await made.settle(place)
         guard let bytes = made.bytes(at: place) else { return }
         // Another store may have taken its place.
-        await cache.tiers.notes.set(
-            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
+        await cache.notes.set(
+            FreshnessRecord(freshness, of: bytes).note, of: load.entryKey
         ) { $0 == bytes }
     }
 
     /// Removes the entry of a load, and the original of which a variant was made.
     func removeEntry(_ load: ImageLoad) async {
         let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
-        await cache.remove(
-            forKey: key, processorIdentifier: load.options.processor.identifier,
-            forcedExtension: load.options.forcedExtension)
+        await cache.remove(forKey: load.entryKey)
         if load.isVariant { await originals.remove(forKey: key) }
     }
 }
