@@ -346,6 +346,9 @@ struct Fingerprints {
         return hash == unknown ? 1 : hash
     }
 
+    /// Whether no key is present.
+    var isEmpty: Bool { unknownCount == 0 && counts.isEmpty }
+
     /// Returns whether a key with this fingerprint may be present.
     func mayContain(_ print: UInt64) -> Bool { unknownCount > 0 || counts[print] != nil }
 

@@ -188,7 +188,7 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
     /// Returns whether a read of a key need not wait. Such a read can run at any time without a request, because
     /// nothing waits for a read.
     func isFree(_ key: Key) -> Bool {
-        !isClosing && changes[key] == nil
+        !isClosing && (changes.isEmpty || changes[key] == nil)
             && !changesOfAll.contains { steps[$0]?.operation.precedesRead(of: key) == true }
     }
 

@@ -197,6 +197,8 @@ extension DiskStorage {
 
     /// Returns whether there may be a file of a key. Does not read the disk.
     func mayContain(_ computed: String) -> Bool {
+        let isEmpty = state.withLock { $0.isClosed || $0.listing == .complete && $0.prints.isEmpty }
+        if isEmpty { return false }
         let print = Fingerprints.fingerprint(computed)
         return state.withLock { !$0.isClosed && ($0.listing != .complete || $0.prints.mayContain(print)) }
     }

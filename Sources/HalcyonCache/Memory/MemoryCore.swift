@@ -3,8 +3,8 @@ import HalcyonEviction
 import HalcyonSupport
 import Synchronization
 
-/// The implementation of ``MemoryStorage`` for objects of any class: the state, behind a lock that readers share. It is not generic,
-/// so that it is compiled once and no call goes through the tables of a generic type.
+/// The implementation of ``MemoryStorage`` for objects of any class: the state, behind a lock that readers share. It is not
+/// generic, so that it is compiled once and no call goes through the tables of a generic type.
 ///
 /// There are two ways to access the state:
 ///
@@ -68,17 +68,21 @@ final class MemoryCore: @unchecked Sendable {
     private let hasher: KeyHasher
     private let sweeper = Sweeper()
     private let onRemoval: (@Sendable ([Removal]) -> Void)?
+    private let reportsRemovals: @Sendable () -> Bool
 
     /// Creates the core of a storage.
     ///
-    /// - Parameter prefetches: whether prefetched entries are kept apart from the policy until their first hit.
+    /// - Parameters:
+    ///   - prefetches: whether prefetched entries are kept apart from the policy until their first hit.
+    ///   - reportsRemovals: whether `onRemoval` has to be called for a removal that happens now.
     init(
         _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers, prefetches: Bool, onRemoval: (@Sendable ([Removal]) -> Void)?
+        users: UserNumbers, prefetches: Bool, reportsRemovals: @escaping @Sendable () -> Bool,
+        onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         self.clock = clock
         usesSystemClock = clock is SystemClock
-        self.onRemoval = onRemoval
+        (self.onRemoval, self.reportsRemovals) = (onRemoval, reportsRemovals)
         let entries = EntryIndex(
             policy: policy, limits: config.limits, rules: config.categoryRules, usualExpiration: config.expiration,
             seed: seed, users: users, prefetches: prefetches)
@@ -102,6 +106,10 @@ final class MemoryCore: @unchecked Sendable {
                 return true
             })
     }
+
+    /// The time, by a direct call where possible, because a call through the protocol would retain the clock.
+    @inline(__always)
+    private var now: Int64 { usesSystemClock ? SystemClock().now : clock.now }
 
     deinit {
         state.deinitialize(count: 1)
@@ -137,7 +145,7 @@ final class MemoryCore: @unchecked Sendable {
         _ value: Item, cost: Int, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
         _ context: AccessContext, endOf ticket: PendingReads.Ticket? = nil
     ) -> Bool {
-        let now = clock.now
+        let now = now
         var removedValues: RemovedValues?
         let result = hasher.withHashed(key) { hashed in
             withLock { state -> Bool in
@@ -156,7 +164,7 @@ final class MemoryCore: @unchecked Sendable {
                 let entry = state.entries.store(
                     key, hashed, cost: max(cost, 0), at: now, expiration: expiration,
                     staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
-                removedValues = state.takeRemovedValues(reporting: onRemoval != nil)
+                removedValues = state.takeRemovedValues(reporting: reportsRemovals)
                 if let entry, let old = state.put(value, at: entry) { removedValues.add(old) }
                 return entry != nil
             }
@@ -172,7 +180,7 @@ final class MemoryCore: @unchecked Sendable {
         var removedValues: RemovedValues?
         let result = try withLock { state throws -> Result in
             let result = try body(&state, now)
-            removedValues = state.takeRemovedValues(reporting: onRemoval != nil)
+            removedValues = state.takeRemovedValues(reporting: reportsRemovals)
             return result
         }
         report(removedValues)
@@ -223,8 +231,7 @@ final class MemoryCore: @unchecked Sendable {
     func load(
         _ key: String, _ extending: ExpirationExtending, categories: [String], user: String?, kind: LookUpKind
     ) -> Loaded {
-        // A direct call, because a call through the protocol would retain the clock.
-        let now = usesSystemClock ? SystemClock().now : clock.now
+        let now = now
         if let found = hasher.withHashedAtOnce(key, { load($0, at: now, extending, categories, user, kind) }) {
             return found
         }
@@ -251,7 +258,7 @@ final class MemoryCore: @unchecked Sendable {
         }
         if lanes.isOnly {
             let loaded = state.pointee.load(key, at: time, extending, categories, user, kind)
-            let removedValues = state.pointee.takeRemovedValues(reporting: onRemoval != nil)
+            let removedValues = state.pointee.takeRemovedValues(reporting: reportsRemovals)
             lanes.leave(lane)
             report(removedValues)
             return loaded
@@ -357,8 +364,8 @@ extension MemoryCore.State {
     /// Takes the values of removed entries; `nil` if no entry was removed. The caller must destroy them after the
     /// lock is released.
     @inline(__always)
-    mutating func takeRemovedValues(reporting: Bool) -> MemoryCore.RemovedValues? {
-        entries.removed.isEmpty ? nil : takeRemovedValues(reporting)
+    mutating func takeRemovedValues(reporting: () -> Bool) -> MemoryCore.RemovedValues? {
+        entries.removed.isEmpty ? nil : takeRemovedValues(reporting())
     }
 
     private mutating func takeRemovedValues(_ reporting: Bool) -> MemoryCore.RemovedValues {

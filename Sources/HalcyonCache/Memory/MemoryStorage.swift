@@ -36,18 +36,20 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         config: Config = Config(), configured policy: ConfiguredPolicy, seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
-        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onRemoval: onRemoval)
+        self.init(
+            config, policy, seed: seed, clock: clock, users: UserNumbers(), reportsRemovals: { onRemoval != nil },
+            onRemoval: onRemoval)
     }
 
-    /// Creates the memory tier of a cache. The tiers share the numbers of users.
-    ///
-    /// - Parameter prefetches: whether prefetched entries are kept apart from the policy until their first hit.
+    /// Creates the memory tier of a cache. The tiers share the numbers of users. The parameters are those of ``MemoryCore``.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        prefetches: Bool = false, onRemoval: (@Sendable ([Removal]) -> Void)?
+        prefetches: Bool = false, reportsRemovals: @escaping @Sendable () -> Bool,
+        onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         core = MemoryCore(
-            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onRemoval: onRemoval)
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches,
+            reportsRemovals: reportsRemovals, onRemoval: onRemoval)
     }
 
     /// Creates an empty storage with a policy of the given type, by default least recently used.

@@ -7,7 +7,7 @@ import HalcyonSupport
 public struct EntryKey: Hashable, Sendable, ExpressibleByStringInterpolation {
     /// The key of the object.
     public let key: String
-    /// The key of the entry: that of the object, or `key@identifier` for a variant (``Swift/String/computedKey(with:)``).
+    /// The key of the entry: that of the object, or `key@identifier` for a variant (`String.computedKey(with:)`).
     public let computed: String
     /// The extension of the file on disk, 1 to 20 letters and digits; `nil`, the default, for the configured one.
     public let forcedExtension: String?
@@ -61,8 +61,8 @@ extension String: EntryNaming {
 
     /// Returns the key of a variant: the key itself, or `key@identifier`.
     ///
-    /// An object whose own key ends like `@identifier` has the key of that variant, so that a look-up may return either. Give
-    /// such an object another key.
+    /// An object whose own key ends like `@identifier` has the key of that variant, so that a look-up may return either.
+    /// Give such an object another key.
     ///
     /// See `ImageCacheTests.variantsAreSeparateEntries()`.
     public func computedKey(with processorIdentifier: String) -> String {

@@ -1,8 +1,8 @@
 import Foundation
 import HalcyonSupport
 
-// Removals from both tiers. A removal requests its operation on the disk first and then changes memory: reads that are requested later
-// wait for it, and the values of earlier reads are kept out of memory.
+// Removals from both tiers. A removal requests its operation on the disk first and then changes memory. Reads that are
+// requested later wait for it. The values of earlier reads are kept out of memory.
 
 extension ImageCache {
     /// Removes the value of a key: from memory at once, from disk before this returns, or from one tier only.

@@ -2,8 +2,8 @@ import Foundation
 import HalcyonAccessLog
 import HalcyonSupport
 
-// Stores in both tiers. A store requests its operation on the disk first and then changes memory. A read that is requested later
-// waits for that operation. The values of earlier reads are kept out of memory.
+// Stores in both tiers. A store requests its operation on the disk first and then changes memory. A read that is
+// requested later waits for that operation. The values of earlier reads are kept out of memory.
 
 extension ImageCache {
     /// Stores a value: in memory before the first suspension, on disk before this returns.
@@ -86,16 +86,17 @@ extension ImageCache {
         hub.send(.store(key: computed, categories: options.context.categories))
         var options = options
         options.context.isPrefetch = options.isPrefetch
-        options.context.origin = origin(of: key.key)
-        // The memory storage counts the requests that it stores.
-        options.context.requestNumber = core.nextRequest(
-            counting: !toMemory && !isJoined && !options.isPrefetch)
         guard toDisk else {
+            if EntryOrigin.isPrivate(key.key) { privateEntries.stored() }
             if !keepsFile { removeOlderFile(key) }
             keepNew(value, computed, options)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
+        options.context.origin = origin(of: key.key)
+        // The memory storage counts the requests that it stores.
+        options.context.requestNumber = core.nextRequest(
+            counting: !toMemory && !isJoined && !options.isPrefetch)
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
         disk.store(key, options.context, preparation: options.serializationQueue) { [serializer] in
@@ -120,7 +121,7 @@ extension ImageCache {
     /// Removes the file of a key whose newest value is stored in memory alone. Otherwise the older value would be found once
     /// memory has evicted the new one. It asks the disk only if there may be a file.
     private func removeOlderFile(_ key: EntryKey) {
-        guard let storage = disk.storage, !disk.isFree(key) || storage.mayContain(key.computed) else { return }
+        guard disk.mayHaveFile(of: key) else { return }
         disk.perform(.remove(key), { $0.remove(forKey: key) }, done: { _ in })
     }
 

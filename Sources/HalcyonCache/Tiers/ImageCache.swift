@@ -80,6 +80,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         (self.hub, self.serializer, self.clock, observation) = (hub, serializer, clock, ObserverSlot(hub))
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
+            reportsRemovals: { [prefetches] in prefetches.hasAny || !hub.isSilent },
             onRemoval: { [prefetches] removals in
                 prefetches.removed(.memory, removals)
                 hub.removed(.memory, removals)

@@ -178,7 +178,7 @@ final class ImageLoader: Sendable {
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.priority)
         if cache.isAbsentOnDisk(load.entryKey) {
-            return try await cache.image(forKey: load.key, serializer: serializer, decoding: nil, options: options)
+            return try await cache.image(forKey: load.entryKey, serializer: serializer, decoding: nil, options: options)
         }
         let look = { @Sendable (work: LimitedWork) in
             try await cache.image(forKey: load.entryKey, serializer: serializer, decoding: work.queue, options: options)

@@ -12,8 +12,8 @@ enum DiskStep: String, CaseIterable, Sendable {
     case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring, reading, touching
 }
 
-/// Calls a closure at each step of a storage on its disk, which may wait, or throw so that the step fails, and another before the
-/// first listing of the folder.
+/// Calls a closure at each step of a storage on its disk, and another before the first listing of its folder. A closure
+/// may wait, or throw so that the step fails.
 final class SteppedCalls: DiskCalls {
     private let onStep: @Sendable (DiskStep) throws -> Void
     private let beforeListing: Mutex<(@Sendable () throws -> Void)?>
