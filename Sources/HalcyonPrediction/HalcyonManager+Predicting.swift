@@ -54,9 +54,9 @@ extension HalcyonManager {
     public func forget(user: String) async throws {
         var failure: (any Error)?
         for cache in caches {
-            let file = (cache.diskStorage?.files.folder.hidden).map(KeptAccessesFile.init)
+            let file = (cache.diskStorage?.folder.hidden).map(KeptAccessesFile.init)
             do {
-                try await cache.tiers.forget(user: user) {
+                try await cache.forget(user: user) {
                     guard let file else { return }
                     try await CallbackQueue.dispatch(.global(qos: .utility)).result { try file.forget(user: user) }
                 }

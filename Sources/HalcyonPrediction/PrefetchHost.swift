@@ -64,7 +64,7 @@ struct ManagerHost: PrefetchHost {
 
     /// - Parameter toMemory: whether images are fetched into memory, too.
     init(_ manager: HalcyonManager, toMemory: Bool) {
-        clock = manager.cache.tiers.clock
+        clock = manager.cache.clock
         find = { [weak manager] in manager }
         findCache = { [weak cache = manager.cache] in cache }
         forcedExtension = manager.defaultOptions.forcedExtension
@@ -82,19 +82,19 @@ struct ManagerHost: PrefetchHost {
     var folder: URL? { cache?.diskStorage?.files.folder.hidden }
 
     func heldKey(_ key: String, ofSource source: String?, for user: String?) -> String? {
-        guard let cache, !cache.isCached(forKey: key, forcedExtension: forcedExtension) else { return key }
+        guard let cache, !cache.isCached(forKey: EntryKey(key, forcedExtension: forcedExtension)) else { return key }
         guard cache.privateEntries.mayExist, let source else { return nil }
         let own = EntryOrigin.privateKey(computed: key, ofSource: source, for: user ?? "")
-        return cache.isCached(forKey: own, forcedExtension: forcedExtension) ? own : nil
+        return cache.isCached(forKey: EntryKey(own, forcedExtension: forcedExtension)) ? own : nil
     }
 
-    func fileName(forKey key: String) -> String? { cache?.hash(forKey: key, forcedExtension: forcedExtension) }
-    func evictNext(_ keys: [String]) { cache?.tiers.evictNext(keys, forcedExtension: forcedExtension) }
+    func fileName(forKey key: String) -> String? { cache?.hash(forKey: EntryKey(key, forcedExtension: forcedExtension)) }
+    func evictNext(_ keys: [String]) { cache?.evictNext(keys.map { EntryKey($0, forcedExtension: forcedExtension) }) }
     func reconsider(_ key: String, isLikely: Bool) {
-        cache?.tiers.reconsider(key, forcedExtension: forcedExtension, isLikely: isLikely)
+        cache?.reconsider(EntryKey(key, forcedExtension: forcedExtension), isLikely: isLikely)
     }
-    func record(_ event: RecordedEvent) { cache?.tiers.recorded(event) }
-    func settle() async { await cache?.tiers.settleDisk() }
+    func record(_ event: RecordedEvent) { cache?.recorded(event) }
+    func settle() async { await cache?.settleDisk() }
 
     func fetch(_ resource: Resource, _ options: ImageOptions) async -> FetchResult {
         guard let manager = find() else { return .noManager }

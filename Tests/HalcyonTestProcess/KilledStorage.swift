@@ -16,10 +16,11 @@ struct KilledStorage {
     func run() throws {
         let passed = Mutex(0)
         let (life, steps) = (life, steps)
-        let disk = try DiskStorage<Data>(
-            config: .init(name: "killed", directory: directory, sizeLimit: 400_000), flushDelay: .seconds(0.002),
-            onStep: { step in
-                guard steps == "any" || steps == step.rawValue else { return }
+        let disk = try DiskStorage(
+            config: .init(name: "killed", directory: directory, sizeLimit: 400_000), seed: 1, patience: .seconds(1),
+            flushDelay: .seconds(0.002),
+            calls: KillingCalls { step in
+                guard steps == "any" || steps == step else { return }
                 let isLast = passed.withLock { passed in
                     passed += 1
                     return passed >= life
@@ -45,5 +46,22 @@ struct KilledStorage {
             }
         }
         exit(2)
+    }
+}
+
+/// Calls a closure with the name of each step of a storage on its disk.
+private struct KillingCalls: DiskCalls {
+    let onStep: @Sendable (String) -> Void
+
+    func perform<Result>(_ call: DiskCall, _ body: () throws -> Result) throws -> Result {
+        if call != .listing { onStep("\(call)") }
+        let result = try body()
+        switch call {
+        case .renaming: onStep("renamed")
+        case .removing: onStep("removed")
+        case .indexing: onStep("indexed")
+        default: break
+        }
+        return result
     }
 }

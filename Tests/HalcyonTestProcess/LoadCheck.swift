@@ -40,7 +40,7 @@ struct LoadCheck {
         same(uses.reduce(0) { $0 + $1.count }, count, "\(name): count by category")
     }
 
-    private func check(_ disk: DiskStorage<Data>, _ name: String) throws {
+    private func check(_ disk: DiskStorage, _ name: String) throws {
         disk.removeExpiredValues()
         disk.flush()
         let folder = disk.directoryURL.path

@@ -31,7 +31,7 @@ struct LoadMix {
     static let words: UInt64 = 200
 
     let memory: MemoryStorage<Data>
-    let disk: DiskStorage<Data>
+    let disk: DiskStorage
     let cache: ImageCache<Data>
     let reopened: ReopenedCache
     let log: AccessLog
@@ -43,7 +43,7 @@ struct LoadMix {
     private var version = 0
 
     init(
-        memory: MemoryStorage<Data>, disk: DiskStorage<Data>, cache: ImageCache<Data>, reopened: ReopenedCache,
+        memory: MemoryStorage<Data>, disk: DiskStorage, cache: ImageCache<Data>, reopened: ReopenedCache,
         log: AccessLog, trigger: ManualTrigger, tallies: LoadTallies, number: Int, random: SplitMix64
     ) {
         self.memory = memory

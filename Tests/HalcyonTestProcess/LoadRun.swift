@@ -11,7 +11,7 @@ struct LoadRun {
     static let logRows = 50_000
 
     let memory: MemoryStorage<Data>
-    let disk: DiskStorage<Data>
+    let disk: DiskStorage
     let cache: ImageCache<Data>
     let reopened: ReopenedCache
     let log: AccessLog

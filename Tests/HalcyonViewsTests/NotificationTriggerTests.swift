@@ -95,7 +95,7 @@ struct NotificationTriggerTests {
             serializer: BitmapSerializer(), triggers: [trigger(center, log)])
         let sample = try NumberedPicture(1)
         await cache.store(sample.picture, original: sample.file, forKey: "a", toDisk: true)
-        await cache.tiers.settleDisk()
+        await cache.settleDisk()
         #expect(cache.imageCachedType(forKey: "a") == .memory)
         center.post(name: Self.warning, object: nil)
         await waitUntil { cache.imageCachedType(forKey: "a") == .disk }

@@ -83,7 +83,7 @@ struct DiskBenchmark {
     }
 
     private func throughput() throws {
-        let disk = try DiskStorage<Data>(config: .init(name: "throughput", directory: folder))
+        let disk = try DiskStorage(config: .init(name: "throughput", directory: folder))
         let names = keys(isShort ? 300 : 3_000)
         let image = Data(repeating: 7, count: 40_000)
         let stored = try seconds { for key in names { try disk.store(value: image, forKey: key) } }
@@ -97,7 +97,7 @@ struct DiskBenchmark {
 
     private func start() throws {
         let config = DiskStorageConfig(name: "start", directory: folder)
-        var disk: DiskStorage<Data>? = try DiskStorage(config: config)
+        var disk: DiskStorage? = try DiskStorage(config: config)
         for key in keys(isShort ? 2_000 : 100_000) { try disk?.store(value: Data("x".utf8), forKey: key) }
         disk?.flush()
         disk = nil
@@ -122,7 +122,7 @@ struct DiskBenchmark {
 
 extension DiskBenchmark {
     /// Look-ups while all files are measured.
-    private func cleaning(_ disk: DiskStorage<Data>?, _ count: Int) throws {
+    private func cleaning(_ disk: DiskStorage?, _ count: Int) throws {
         let isDone = Atomic<Bool>(false)
         var longest = 0.0
         let cleaned = Mutex(0.0)

@@ -85,11 +85,10 @@ struct HitBenchmark {
         let (keys, resources, plain, context, callbacks) = (keys, resources, plain, options.context, now)
         let processor = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200))
         let thumbnails = ImageOptions(processor: processor)
-        var variants = options
-        variants.processorIdentifier = processor.identifier
         for (key, image) in zip(keys, images) {
-            await cache.store(image, forKey: key, toDisk: false, options: variants)
-            composed.store(image, cost: image.cacheCost, forKey: "\(key)@\(variants.processorIdentifier)")
+            let variant = EntryKey(key, processorIdentifier: processor.identifier)
+            await cache.store(image, forKey: variant, toDisk: false, options: options)
+            composed.store(image, cost: image.cacheCost, forKey: variant.computed)
         }
         try await work([
             Subject("dictionary, Mutex") { mutexed.value(forKey: keys[$0]) != nil },

@@ -95,8 +95,8 @@ struct MemoryBenchmark {
         report("hits/s, four threads over one, \(policy), \(label)", 4 * one / four, "x")
     }
 
-    /// Stores and hits a second over those of NSCache, both with room for all and with room for a tenth; of each the best of
-    /// five rounds, every round with new caches.
+    /// Stores and hits a second over those of NSCache, and the time of a store over that of a dictionary with a lock, with
+    /// room for all and with room for a tenth. Of each the best of five rounds, every round with new caches.
     func beside() {
         let names = residents.map { NSString(string: $0) }
         let pictures = residents.map { _ in Picture(cost: 100) }
@@ -105,6 +105,7 @@ struct MemoryBenchmark {
             config.totalCostLimit = limit
             var (ourStore, theirStore) = (Double.infinity, Double.infinity)
             var (ourGet, theirGet) = (Double.infinity, Double.infinity)
+            var plainStore = Double.infinity
             for _ in 0..<5 {
                 let memory = MemoryStorage<Picture>(config: config)
                 let system = NSCache<NSString, Picture>()
@@ -119,10 +120,17 @@ struct MemoryBenchmark {
                     seconds {
                         for (key, picture) in zip(names, pictures) { system.setObject(picture, forKey: key, cost: 100) }
                     })
+                let plain = MutexDictionary<Picture>(limit: limit)
+                plainStore = min(
+                    plainStore,
+                    seconds {
+                        for (key, picture) in zip(residents, pictures) { plain.store(picture, cost: 100, forKey: key) }
+                    })
                 ourGet = min(ourGet, seconds { for key in residents { _ = memory.value(forKey: key) } })
                 theirGet = min(theirGet, seconds { for key in names { _ = system.object(forKey: key) } })
             }
             report("store over NSCache, \(label)", theirStore / ourStore, "x")
+            report("store, time over that of a dictionary, \(label)", ourStore / plainStore, "x")
             report("store, \(label)", ourStore / Double(residents.count) * 1e9, "ns")
             if limit > 1_000_000 { report("get over NSCache", theirGet / ourGet, "x") }
         }

@@ -1,11 +1,39 @@
 import Foundation
 
-/// A step of an operation on the disk. Tests can count the steps, end the process at each, and make the operation
-/// fail at each but `measuring` and `touching`.
+/// A call of a disk storage to its disk.
+package enum DiskCall: Sendable {
+    /// The folder is listed.
+    case listing
+    /// A part is created.
+    case opening
+    /// The bytes of a part are written.
+    case writing
+    /// A part is renamed to its place.
+    case renaming
+    /// A file is removed.
+    case removing
+    /// The index database is updated.
+    case indexing
+    /// The size of a file is read.
+    case measuring
+    /// A file is read.
+    case reading
+    /// The times of a file are set.
+    case touching
+}
+
+/// What performs the calls of a disk storage to its disk. The storages of tests have others, which count the calls, wait, end the
+/// process or fail.
 ///
-/// A failing step is an error or a miss, and never wrong bytes. See `DiskFaultTests.failingStepIsErrorOrMiss()`.
-package enum DiskStep: String, CaseIterable, Sendable {
-    case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring, reading, touching
+/// A call that fails is an error or a miss, and never wrong bytes. See `DiskFaultTests.failingStepIsErrorOrMiss()`.
+package protocol DiskCalls: Sendable {
+    /// Performs a call, and returns its result or throws its error.
+    func perform<Result>(_ call: DiskCall, _ body: () throws -> Result) throws -> Result
+}
+
+/// Performs each call as it is.
+struct DirectDiskCalls: DiskCalls {
+    func perform<Result>(_ call: DiskCall, _ body: () throws -> Result) throws -> Result { try body() }
 }
 
 /// The files of a disk storage. Reads, lists and removes them, and writes each atomically.
@@ -18,15 +46,14 @@ package enum DiskStep: String, CaseIterable, Sendable {
 /// See `DiskRecoveryTests.killedProcessLeavesWholeValues()`.
 package struct CacheFolder: Sendable {
     let url: URL
-    /// Called at each step. If it throws, the step fails.
-    let onStep: @Sendable (DiskStep) throws -> Void
+    let calls: any DiskCalls
     private let session = UInt64.random(in: 0...UInt64.max)
 
     package var hidden: URL { url.appendingPathComponent(".halcyon", isDirectory: true) }
 
-    init(url: URL, onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in }) {
+    init(url: URL, calls: any DiskCalls = DirectDiskCalls()) {
         self.url = url
-        self.onStep = onStep
+        self.calls = calls
     }
 
     /// Creates the folders that do not exist.
@@ -93,7 +120,10 @@ package struct CacheFolder: Sendable {
     ///
     /// - Throws: ``SystemError``.
     func read(_ name: String) throws -> (data: Data, status: Status)? {
-        try onStep(.reading)
+        try calls.perform(.reading) { try readFile(name) }
+    }
+
+    private func readFile(_ name: String) throws -> (data: Data, status: Status)? {
         guard let descriptor = try openForReading(name) else { return nil }
         defer { close(descriptor) }
         var status = stat()
@@ -144,20 +174,14 @@ package struct CacheFolder: Sendable {
     ) {
         let part = "\(session)-\(number).part"
         let path = hidden.path + "/" + part
-        try onStep(.opening)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor < 0 { throw SystemError.last }
+        let descriptor = try calls.perform(.opening) {
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if descriptor < 0 { throw SystemError.last }
+            return descriptor
+        }
         defer { close(descriptor) }
         do {
-            var written = 0
-            try onStep(.writing)
-            try data.withUnsafeBytes { bytes in
-                while written < bytes.count, let base = bytes.baseAddress {
-                    let count = Self.retrying { writeBytes(descriptor, base + written, bytes.count - written) }
-                    if count < 0 { throw SystemError.last }
-                    written += count
-                }
-            }
+            try calls.perform(.writing) { try write(data, to: descriptor) }
             var times = [Self.moment(accessed), Self.moment(Self.fileTime(expires))]
             if futimens(descriptor, &times) != 0 { throw SystemError.last }
             var status = stat()
@@ -169,15 +193,24 @@ package struct CacheFolder: Sendable {
         }
     }
 
+    private func write(_ data: Data, to descriptor: Int32) throws {
+        try data.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count, let base = bytes.baseAddress {
+                let count = Self.retrying { writeBytes(descriptor, base + written, bytes.count - written) }
+                if count < 0 { throw SystemError.last }
+                written += count
+            }
+        }
+    }
+
     /// Renames a part to the file of a value, which it replaces.
     ///
     /// - Throws: ``SystemError``; the part is removed then.
     func place(_ part: String, as name: String) throws {
         let path = hidden.path + "/" + part
         do {
-            try onStep(.renaming)
-            if rename(path, self.path(name)) != 0 { throw SystemError.last }
-            try onStep(.renamed)
+            try calls.perform(.renaming) { if rename(path, self.path(name)) != 0 { throw SystemError.last } }
         } catch {
             unlink(path)
             throw error
@@ -190,21 +223,14 @@ package struct CacheFolder: Sendable {
     /// Removes a file, and returns whether it no longer exists.
     @discardableResult
     func remove(_ name: String) -> Bool {
-        do {
-            try onStep(.removing)
-            if unlink(path(name)) != 0 && errno != ENOENT { return false }
-            try onStep(.removed)
-            return true
-        } catch {
-            return false
-        }
+        let isGone = try? calls.perform(.removing) { unlink(path(name)) == 0 || errno == ENOENT }
+        return isGone == true
     }
 
     /// Sets the times of a file.
     func touch(_ name: String, accessed: Int64, expires: Int64) {
-        try? onStep(.touching)
         var times = [Self.moment(accessed), Self.moment(Self.fileTime(expires))]
-        utimensat(AT_FDCWD, path(name), &times, AT_SYMLINK_NOFOLLOW)
+        _ = try? calls.perform(.touching) { utimensat(AT_FDCWD, path(name), &times, AT_SYMLINK_NOFOLLOW) }
     }
 
     /// The bytes that can still be written to the file system; `nil` if it does not say.
@@ -218,7 +244,9 @@ package struct CacheFolder: Sendable {
     /// Returns all values with their metadata. Files whose names no storage gives are ignored. O(files).
     ///
     /// - Throws: ``SystemError`` if the folder cannot be listed.
-    func list() throws -> [(name: String, status: Status)] {
+    func list() throws -> [(name: String, status: Status)] { try calls.perform(.listing) { try listFiles() } }
+
+    private func listFiles() throws -> [(name: String, status: Status)] {
         guard let directory = opendir(url.path) else { throw SystemError.last }
         defer { closedir(directory) }
         let descriptor = dirfd(directory)

@@ -3,7 +3,7 @@ import HalcyonEviction
 import HalcyonSupport
 
 /// The entries of a disk storage: its entry index, and the changes that are not yet written to the files and the
-/// index database. It does no I/O and has no lock; ``FileStore`` provides both.
+/// index database. It does no I/O and has no lock; ``DiskStorage`` provides both.
 struct DiskEntryIndex: ~Copyable {
     /// The state of the listing of the folder.
     enum Listing {
@@ -11,7 +11,7 @@ struct DiskEntryIndex: ~Copyable {
         case pending
         /// All files are in the index.
         case complete
-        /// The listing failed. Files that are not in the index may exist, until ``FileStore/measure()`` lists them.
+        /// The listing failed. Files that are not in the index may exist, until ``DiskStorage/measure()`` lists them.
         case failed
     }
 
@@ -345,6 +345,9 @@ struct Fingerprints {
         if isWhole == nil { for byte in key.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 } }
         return hash == unknown ? 1 : hash
     }
+
+    /// Whether no key is present.
+    var isEmpty: Bool { unknownCount == 0 && counts.isEmpty }
 
     /// Returns whether a key with this fingerprint may be present.
     func mayContain(_ print: UInt64) -> Bool { unknownCount > 0 || counts[print] != nil }

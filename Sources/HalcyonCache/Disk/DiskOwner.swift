@@ -22,9 +22,8 @@ import Synchronization
 /// See `ImageCacheTests.unavailableDiskIsRetried()` and `CacheFaultTests.lookUpOpensUnavailableDisk()`.
 package final class DiskOwner: Sendable {
     package typealias Schedule = DiskSchedule<ByteName>
-    typealias Storage = DiskStorage<Data>
 
-    private struct Job {
+    struct Job {
         /// Makes the bytes of a store, and returns their number, or `nil` if this failed; `nil` once a thread has
         /// taken it.
         var prepare: (@Sendable () -> Int?)?
@@ -46,7 +45,7 @@ package final class DiskOwner: Sendable {
         var isSynchronous = false
     }
 
-    private struct State {
+    struct State {
         var schedule = Schedule()
         var jobs: [Schedule.Ticket: Job] = [:]
         var last: Schedule.Ticket = 0
@@ -81,8 +80,8 @@ package final class DiskOwner: Sendable {
     /// The number of stores that were not serialized because too many bytes wait.
     var unpreparedCount: Int { state.withLock { $0.unprepared.count } }
 
-    private enum Access {
-        case open(Storage)
+    enum Access {
+        case open(DiskStorage)
         case failed(any Error, lastTry: Int64, isTrying: Bool)
         case closed
     }
@@ -94,14 +93,14 @@ package final class DiskOwner: Sendable {
     static let preparedLimit = 32 << 20
 
     /// The maximum number of operations that write at a time. More would wait for each other in the file system.
-    private static let writerLimit = 2
+    static let writerLimit = 2
 
     /// The queue of the operations; a test may suspend it.
     let queue = DispatchQueue(label: "halcyon.disk.owner", qos: .userInitiated, attributes: .concurrent)
-    private let state = Mutex(State())
-    private let access: Mutex<Access>
+    let state = Mutex(State())
+    let access: Mutex<Access>
     private let clock: any CacheClock
-    private let open: @Sendable (_ patience: Duration) throws -> Storage
+    private let open: @Sendable (_ patience: Duration) throws -> DiskStorage
     private let onFailure: @Sendable (any Error) -> Void
 
     /// Opens a directory.
@@ -110,7 +109,7 @@ package final class DiskOwner: Sendable {
     ///   - open: opens the storage; waits up to `patience` for another storage that uses the directory.
     ///   - onFailure: called each time that a later attempt fails.
     init(
-        clock: any CacheClock, open: @escaping @Sendable (_ patience: Duration) throws -> Storage,
+        clock: any CacheClock, open: @escaping @Sendable (_ patience: Duration) throws -> DiskStorage,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         (self.clock, self.open, self.onFailure) = (clock, open, onFailure)
@@ -124,24 +123,32 @@ package final class DiskOwner: Sendable {
     // MARK: - The storage
 
     /// The storage, if it is open and ``close()`` was not called. This does not try to open it.
-    var storage: Storage? { isClosing ? nil : openStorage }
+    var storage: DiskStorage? { isClosing ? nil : openStorage }
 
     /// Whether ``close()`` was called.
     var isClosing: Bool { state.withLock { $0.schedule.isClosing } }
 
-    /// Whether no change of a key is pending, nor one of many keys that may concern it.
-    func isFree(_ key: String) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key)) } }
+    /// Whether no change of an entry's key is pending, nor one of many keys that may concern it.
+    func isFree(_ key: EntryKey) -> Bool { state.withLock { $0.schedule.isFree(ByteName(key.computed)) } }
 
-    /// Returns whether a key has a file once the pending changes have ended; `nil` if that depends on the disk.
-    func pendingFile(of key: String, _ forcedExtension: String?) -> Bool? {
-        state.withLock { $0.schedule.pendingFile(of: ByteName(key), forcedExtension) }
+    /// Whether there may be a file of an entry, or a change of its key that is pending. It is `false` without a disk, and
+    /// once ``close()`` was called.
+    func mayHaveFile(of key: EntryKey) -> Bool {
+        guard let storage = openStorage else { return false }
+        let isFree = state.withLock { $0.schedule.isClosing ? nil : $0.schedule.isFree(ByteName(key.computed)) }
+        return isFree.map { !$0 || storage.mayContain(key.computed) } ?? false
+    }
+
+    /// Returns whether an entry has a file once the pending changes have ended; `nil` if that depends on the disk.
+    func pendingFile(of key: EntryKey) -> Bool? {
+        state.withLock { $0.schedule.pendingFile(of: ByteName(key.computed), key.forcedExtension) }
     }
 
     /// The number of operations that have not ended.
     var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
 
     /// The storage, if it is open, also while it is being closed: for the pending operations.
-    var openStorage: Storage? {
+    var openStorage: DiskStorage? {
         access.withLock { access in
             if case .open(let storage) = access { return storage }
             return nil
@@ -165,7 +172,8 @@ package final class DiskOwner: Sendable {
     /// Returns the storage. If it is not open, it tries to open it, unless another thread is doing so.
     ///
     /// - Throws: ``CacheError/diskUnavailable(underlying:)`` or ``CacheError/closed``.
-    private func get() throws -> Storage {
+    func get() throws -> DiskStorage {
+        if let storage = openStorage { return storage }
         let now = clock.now
         let isDue = access.withLock { access in
             guard case .failed(let error, let lastTry, false) = access,
@@ -186,7 +194,7 @@ package final class DiskOwner: Sendable {
                 return true
             }
             switch result {
-            case .success(let storage): if !isWanted { storage.files.close() }
+            case .success(let storage): if !isWanted { storage.closeNow() }
             case .failure(let error): onFailure(error)
             }
         }
@@ -207,11 +215,11 @@ package final class DiskOwner: Sendable {
     /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
     func perform<Value: Sendable>(
-        _ operation: Schedule.Operation, _ work: @escaping @Sendable (Storage) throws -> Value,
+        _ operation: Schedule.Operation, _ work: @escaping @Sendable (DiskStorage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Schedule.Ticket? {
-        if case .read(let key) = operation, beginFreeRead(key.text) {
-            if openStorage?.files.mayContain(key.text) == false {
+        if case .read(let key) = operation, beginFreeRead(key) {
+            if openStorage?.mayContain(key.text) == false {
                 freeRead(work, done)
             } else {
                 queue.async { [self] in freeRead(work, done) }
@@ -230,10 +238,10 @@ package final class DiskOwner: Sendable {
     ///
     /// - Parameter done: called once, on the caller's thread, before this returns.
     func performNow<Value: Sendable>(
-        reading key: String, _ work: @escaping @Sendable (Storage) throws -> Value,
+        reading key: EntryKey, _ work: @escaping @Sendable (DiskStorage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        if beginFreeRead(key) { return freeRead(work, done) }
+        if beginFreeRead(ByteName(key.computed)) { return freeRead(work, done) }
         var job = job(work, isRead: true, done)
         job.isSynchronous = true
         let semaphore = DispatchSemaphore(value: 0)
@@ -252,30 +260,29 @@ package final class DiskOwner: Sendable {
         }
     }
 
-    /// Stores bytes under a key.
+    /// Stores the bytes of an entry.
     ///
     /// - Parameters:
-    ///   - key: the key of the value.
-    ///   - labels: the properties of the value, by which removals find it.
+    ///   - context: has the properties of the value by which removals find it.
     ///   - preparation: the queue on which the bytes are made; `nil` for the owner's.
     ///   - bytes: makes the bytes; called at any time, in parallel with others.
     ///   - write: writes the bytes to the storage.
     ///   - done: called once, after the completions of earlier changes of the key.
     func store(
-        _ key: String, _ labels: Schedule.Labels = Schedule.Labels(), preparation: DispatchQueue? = nil,
+        _ key: EntryKey, _ context: AccessContext = AccessContext(), preparation: DispatchQueue? = nil,
         bytes: @escaping @Sendable () throws -> Data,
-        write: @escaping @Sendable (Storage, Data) throws -> Void,
+        write: @escaping @Sendable (DiskStorage, Data) throws -> Void,
         done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         let (prepared, written) = (Outcome<Data>(), Outcome<Void>())
         let ticket = request(
-            .store(key, labels),
+            .store(key, context),
             Job(
                 prepare: { prepared.set(Result(catching: bytes)) ? prepared.size(\.count) : nil },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },
-                replacement: { [self] in try? get().remove(forKey: key, forcedExtension: labels.forcedExtension) },
+                replacement: { [self] in try? get().remove(forKey: key) },
                 complete: { ending in
                     switch ending {
                     case .finished: done(written.take())
@@ -306,304 +313,6 @@ package final class DiskOwner: Sendable {
             if isClosed { continuation.resume() }
             if actions == [.closed] { scheduleClosed() }
         }
-    }
-
-    // MARK: - Inside
-
-    /// The thread on which actions are carried out.
-    private enum Place: Equatable {
-        /// A thread of the queue, which may call completions.
-        case queue
-        /// A caller's thread, which must not call completions of other operations.
-        case caller
-        /// The thread that waits for this ticket.
-        case callerOf(Schedule.Ticket)
-    }
-
-    private enum Work {
-        case over, wait
-        case run(Schedule.Ticket, @Sendable () -> Void)
-        case prepare(Schedule.Ticket, @Sendable () -> Int?)
-    }
-
-    private func job<Value: Sendable>(
-        _ work: @escaping @Sendable (Storage) throws -> Value, isRead: Bool,
-        _ done: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) -> Job {
-        let outcome = Outcome<Value>()
-        return Job(
-            run: { [self] in outcome.set(Result { try work(try get()) }) },
-            complete: { ending in
-                switch ending {
-                case .finished: done(outcome.take())
-                case nil: done(.failure(CacheError.closed))
-                case .cancelled, .void, .unprepared: done(.failure(CancellationError()))
-                }
-            }, needsListing: !isRead)
-    }
-
-    private func request(
-        _ operation: Schedule.Operation, _ job: Job, waiting semaphore: DispatchSemaphore? = nil
-    ) -> Schedule.Ticket {
-        let (ticket, effects) = state.withLock { state -> (Schedule.Ticket, Effects) in
-            state.last += 1
-            let ticket = state.last
-            state.jobs[ticket] = job
-            if let semaphore { state.waiting[ticket] = semaphore }
-            let event = Schedule.Event.request(ticket, operation, isPrepared: job.prepare == nil)
-            return (ticket, self.effects(for: event, &state))
-        }
-        carryOut(effects, on: job.isSynchronous ? .callerOf(ticket) : .caller)
-        return ticket
-    }
-
-    /// The effects of an event. The jobs of completed operations have been removed from the state.
-    private struct Effects {
-        var ready: [(ticket: Schedule.Ticket, isWriter: Bool)] = []
-        var completions:
-            [(ticket: Schedule.Ticket, ending: Schedule.Ending?, complete: @Sendable (Schedule.Ending?) -> Void)] = []
-        /// The stores whose bytes are to be made now.
-        var preparations: [(ticket: Schedule.Ticket, queue: DispatchQueue)] = []
-        var isClosed = false
-    }
-
-    private func effects(for event: Schedule.Event, _ state: inout State) -> Effects {
-        var effects = Effects()
-        for action in state.schedule.handle(event) {
-            switch action {
-            case .ready(let ticket):
-                // A synchronous reader finds its work itself.
-                guard let job = state.jobs[ticket], !job.isSynchronous else { continue }
-                if !job.isWriter {
-                    effects.ready.append((ticket, false))
-                } else if state.writerCount < Self.writerLimit {
-                    state.writerCount += 1
-                    effects.ready.append((ticket, true))
-                } else {
-                    state.queued.append(ticket)
-                }
-            case .replace(let ticket):
-                guard let replacement = state.jobs[ticket]?.replacement else { continue }
-                state.jobs[ticket]?.prepare = nil
-                state.jobs[ticket]?.run = replacement
-                state.jobs[ticket]?.isUnlimited = true
-                // The removal that causes this does not wait for the writers.
-                if let place = state.queued[state.firstQueued...].firstIndex(of: ticket) {
-                    state.queued.remove(at: place)
-                    effects.ready.append((ticket, false))
-                }
-            case .run: break
-            case .complete(let ticket, let ending):
-                state.waiting[ticket] = nil
-                guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
-                state.preparedSize -= job.preparedSize
-                effects.completions.append((ticket, ending, job.complete))
-            case .refuse(let ticket):
-                state.waiting[ticket] = nil
-                guard let job = state.jobs.removeValue(forKey: ticket) else { continue }
-                effects.completions.append((ticket, nil, job.complete))
-            case .closed: effects.isClosed = true
-            }
-        }
-        for semaphore in state.waiting.values { semaphore.signal() }
-        effects.preparations = takePreparations(&state)
-        return effects
-    }
-
-    private func take(_ event: Schedule.Event, on place: Place) {
-        carryOut(state.withLock { self.effects(for: event, &$0) }, on: place)
-    }
-
-    private func carryOut(_ effects: Effects, on place: Place) {
-        var rest = effects
-        while true {
-            for (ticket, isWriter) in rest.ready { queue.async { [self] in work(ticket, isWriter) } }
-            for (ticket, queue) in rest.preparations { queue.async { [self] in prepare(ticket, on: queue) } }
-            if rest.isClosed { scheduleClosed() }
-            let completions = rest.completions
-            rest = Effects()
-            for one in completions {
-                guard place == .queue || place == .callerOf(one.ticket) || one.ending == nil else {
-                    queue.async { [self] in
-                        one.complete(one.ending)
-                        take(.delivered(one.ticket), on: .queue)
-                    }
-                    continue
-                }
-                one.complete(one.ending)
-                let next = state.withLock { self.effects(for: .delivered(one.ticket), &$0) }
-                rest.ready += next.ready
-                rest.completions += next.completions
-                rest.preparations += next.preparations
-                rest.isClosed = rest.isClosed || next.isClosed
-            }
-            if rest.ready.isEmpty && rest.completions.isEmpty && rest.preparations.isEmpty && !rest.isClosed { return }
-        }
-    }
-
-    /// Runs an operation that is ready, unless a reader's thread runs it or it was cancelled.
-    private func work(_ ticket: Schedule.Ticket, _ isWriter: Bool) {
-        // The directory is opened here, not in the operation, which would then wait for the listing.
-        if state.withLock({ $0.jobs[ticket]?.needsListing == true }), let files = try? get().files {
-            let isListed = files.whenListed { [self] in queue.async { [self] in work(ticket, isWriter) } }
-            if !isListed { return }
-        }
-        let run = state.withLock { state in
-            state.schedule.handle(.begin(ticket)).isEmpty ? nil : state.jobs[ticket]?.run
-        }
-        run?()
-        if isWriter { endWriter() }
-        if run != nil { take(.finished(ticket), on: .queue) }
-    }
-
-    /// Starts the next writer.
-    private func endWriter() {
-        var effects = Effects()
-        let next = state.withLock { state -> Schedule.Ticket? in
-            guard state.firstQueued < state.queued.count else {
-                state.writerCount -= 1
-                effects.preparations = takePreparations(&state)
-                return nil
-            }
-            let next = state.queued[state.firstQueued]
-            state.firstQueued += 1
-            if state.firstQueued * 2 > state.queued.count {
-                state.queued.removeFirst(state.firstQueued)
-                state.firstQueued = 0
-            }
-            return next
-        }
-        if let next { queue.async { [self] in work(next, true) } }
-        carryOut(effects, on: .queue)
-    }
-
-    /// Makes the bytes of a store, unless a reader's thread does or too many bytes wait.
-    private func prepare(_ ticket: Schedule.Ticket, on queue: DispatchQueue) {
-        let prepare = state.withLock { state -> (@Sendable () -> Int?)? in
-            guard state.jobs[ticket]?.prepare != nil else { return nil }
-            guard state.mayPrepare else {
-                state.unprepared.push((ticket, queue))
-                return nil
-            }
-            state.preparing += 1
-            return state.jobs[ticket]?.prepare.take()
-        }
-        guard let prepare else { return }
-        finishPreparing(ticket, prepare(), on: .queue)
-    }
-
-    /// - Parameter size: the number of bytes; `nil` if they could not be made.
-    private func finishPreparing(_ ticket: Schedule.Ticket, _ size: Int?, on place: Place) {
-        let effects = state.withLock { state -> Effects in
-            state.preparing -= 1
-            // The store may have been voided meanwhile.
-            if let size, state.jobs[ticket] != nil {
-                state.jobs[ticket]?.preparedSize = size
-                state.preparedSize += size
-            }
-            return self.effects(for: .prepared(ticket, succeeded: size != nil), &state)
-        }
-        carryOut(effects, on: place)
-    }
-
-    /// Takes the first store that waits to be serialized, if it may be now.
-    private func takePreparations(_ state: inout State) -> [(ticket: Schedule.Ticket, queue: DispatchQueue)] {
-        var taken: [(ticket: Schedule.Ticket, queue: DispatchQueue)] = []
-        // Those that are taken check again when they start.
-        while state.mayPrepare, taken.count < Self.writerLimit, let next = state.unprepared.pop() {
-            if state.jobs[next.ticket]?.prepare != nil { taken.append(next) }
-        }
-        return taken
-    }
-
-    /// Returns the next step of a thread that waits for a read.
-    private func nextWork(before ticket: Schedule.Ticket) -> Work {
-        state.withLock { state in
-            guard let job = state.jobs[ticket] else { return .over }
-            if !state.schedule.handle(.begin(ticket)).isEmpty { return .run(ticket, job.run) }
-            let (unprepared, ready) = state.schedule.work(before: ticket)
-            for other in ready {
-                guard let run = state.jobs[other]?.run, !state.schedule.handle(.begin(other)).isEmpty else { continue }
-                return .run(other, run)
-            }
-            for other in unprepared {
-                if let prepare = state.jobs[other]?.prepare.take() {
-                    state.preparing += 1
-                    return .prepare(other, prepare)
-                }
-            }
-            return .wait
-        }
-    }
-
-    /// Returns whether a read of a key need not wait. If so, it counts as running until ``freeRead(_:_:)`` returns.
-    private func beginFreeRead(_ key: String) -> Bool {
-        state.withLock { state in
-            guard state.schedule.isFree(ByteName(key)) else { return false }
-            state.freeReads += 1
-            return true
-        }
-    }
-
-    private func freeRead<Value: Sendable>(
-        _ work: (Storage) throws -> Value, _ done: (Result<Value, any Error>) -> Void
-    ) {
-        done(Result { try work(try get()) })
-        let isLast = state.withLock { state in
-            state.freeReads -= 1
-            return state.isScheduleClosed && state.freeReads == 0
-        }
-        if isLast { queue.async { [self] in finishClosing() } }
-    }
-
-    /// Closes the directory when the last free read has ended.
-    private func scheduleClosed() {
-        let isLast = state.withLock { state in
-            state.isScheduleClosed = true
-            return state.freeReads == 0
-        }
-        if isLast { queue.async { [self] in finishClosing() } }
-    }
-
-    func finishClosing() {
-        openStorage?.files.close()
-        access.withLock { $0 = .closed }
-        let waiting = state.withLock { state in
-            state.isClosed = true
-            defer { state.closing = [] }
-            return state.closing
-        }
-        for continuation in waiting { continuation.resume() }
-    }
-}
-
-extension DiskSchedule.Operation {
-    fileprivate var isRead: Bool {
-        if case .read = self { true } else { false }
-    }
-}
-
-/// A result that one thread sets and another takes.
-private final class Outcome<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, any Error>?>(nil)
-
-    @discardableResult
-    func set(_ new: Result<Value, any Error>) -> Bool {
-        result.withLock { $0 = new }
-        if case .success = new { return true }
-        return false
-    }
-
-    /// Returns the size of a result that was set and not taken; `nil` if there is none.
-    func size(_ size: (Value) -> Int) -> Int? {
-        result.withLock { result in
-            if case .success(let value) = result { size(value) } else { nil }
-        }
-    }
-
-    /// Takes the result.
-    func take() -> Result<Value, any Error> {
-        result.withLock { $0.take() } ?? .failure(CancellationError())
     }
 }
 

@@ -74,7 +74,7 @@ enum DiskRecovery {
 
 // The repair of differences between files, entry index and database: when the storage is opened, and by a
 // measurement.
-extension FileStore {
+extension DiskStorage {
     // MARK: - Listing
 
     /// Lists the folder, merges files and rows, and adds the entries to the policy in the order of their last access.
@@ -82,18 +82,13 @@ extension FileStore {
     ///
     /// - Parameter start: the time at which the storage was opened.
     /// - Returns: the removed entries.
-    func recover(from start: Int64, _ beforeListing: () throws -> Void) -> [Removal] {
+    func recover(from start: Int64) -> [Removal] {
         let opened = try? IndexDatabase.open(in: folder.hidden)
         database.withLock { $0 = opened?.database }
         let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
         folder.removeParts()
-        let found: DiskRecovery.Result?
-        do {
-            try beforeListing()
-            found = DiskRecovery.merge(files: try list(known: Set(rows.map { ByteName($0.name) })), rows: rows)
-        } catch {
-            found = nil
-        }
+        let files = try? list(known: Set(rows.map { ByteName($0.name) }))
+        let found = files.map { DiskRecovery.merge(files: $0, rows: rows) }
         let removals = mutation.withLock { _ -> [Removal] in
             let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
                 let now = clock.now
@@ -134,8 +129,7 @@ extension FileStore {
         noticeLoss()
         let (residents, isUnlisted) = state.withLock { state in (state.sizes, state.listing == .failed) }
         let differing = residents.filter { resident in
-            try? folder.onStep(.measuring)
-            return folder.status(resident.name)?.size != resident.size
+            (try? folder.calls.perform(.measuring) { folder.status(resident.name)?.size }) != resident.size
         }.map(\.name)
         return change(
             having: {

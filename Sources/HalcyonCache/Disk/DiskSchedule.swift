@@ -188,7 +188,7 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
     /// Returns whether a read of a key need not wait. Such a read can run at any time without a request, because
     /// nothing waits for a read.
     func isFree(_ key: Key) -> Bool {
-        !isClosing && changes[key] == nil
+        !isClosing && (changes.isEmpty || changes[key] == nil)
             && !changesOfAll.contains { steps[$0]?.operation.precedesRead(of: key) == true }
     }
 
@@ -391,21 +391,23 @@ package struct DiskSchedule<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-// The keys of a cache are names.
+// The operations on the entries of a cache.
 extension DiskSchedule<ByteName>.Operation {
-    /// As the case of the same name.
-    package static func store(_ key: String, _ labels: DiskSchedule<ByteName>.Labels) -> Self {
-        .store(ByteName(key), labels)
+    /// Replaces the value of an entry.
+    package static func store(_ key: EntryKey, _ context: AccessContext) -> Self {
+        .store(
+            ByteName(key.computed),
+            .init(forcedExtension: key.forcedExtension, categories: context.categories, origin: context.origin))
     }
 
-    /// As the case of the same name.
-    package static func remove(_ key: String, forcedExtension: String? = nil) -> Self {
-        .remove(ByteName(key), forcedExtension: forcedExtension)
+    /// Removes the value of an entry.
+    package static func remove(_ key: EntryKey) -> Self {
+        .remove(ByteName(key.computed), forcedExtension: key.forcedExtension)
     }
 
-    /// As the case of the same name.
-    package static func change(_ key: String) -> Self { .change(ByteName(key)) }
+    /// Changes an entry in another way, such as its note.
+    package static func change(_ key: EntryKey) -> Self { .change(ByteName(key.computed)) }
 
-    /// As the case of the same name.
-    package static func read(_ key: String) -> Self { .read(ByteName(key)) }
+    /// Reads an entry.
+    package static func read(_ key: EntryKey) -> Self { .read(ByteName(key.computed)) }
 }

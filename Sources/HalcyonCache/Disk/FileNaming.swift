@@ -7,7 +7,7 @@ struct FileNaming {
     var pathExtension: String?
     var takesKeyExtension: Bool
 
-    /// Returns the file name of a key: one path component, different for keys of different bytes.
+    /// Returns the file name of an entry: one path component, different for keys of different bytes.
     ///
     /// With SHA-256 off, a key is its own name after escaping: each upper-case letter `X` becomes `^x`, and each `^`
     /// becomes `^^`. Two keys therefore never share a file on file systems that ignore case.
@@ -23,10 +23,11 @@ struct FileNaming {
     ///
     /// Files of earlier versions that had other names by these rules are not found by their keys. They still count and
     /// expire while the index database contains them.
-    func name(of key: String, forcedExtension: String? = nil) -> String {
+    func name(of entry: some EntryNaming) -> String {
+        let (entry, key) = (entry.entryKey, entry.entryKey.computed)
         let stem: String
         var isEscapedKey = false
-        let forced = forcedExtension.flatMap { Self.isExtension($0) ? $0 : nil }
+        let forced = entry.forcedExtension.flatMap { Self.isExtension($0) ? $0 : nil }
         if isHashed {
             stem = Self.sha256(key)
         } else if forced == nil || allHaveExtensions, Self.canName(key), Self.isPlain(key),

@@ -42,8 +42,7 @@ package final class CacheEventHub: Sendable {
         var lookUps = TierCounts()
         var byCategory: [ByteName: TierCounts] = [:]
         var failures = 0
-        var listeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
-        var notableListeners: [Int: AsyncStream<CacheEvent>.Continuation] = [:]
+        var streams: [Int: (continuation: AsyncStream<CacheEvent>.Continuation, onlyNotable: Bool)] = [:]
         var next = 0
     }
 
@@ -84,11 +83,7 @@ package final class CacheEventHub: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(count)) { continuation in
             let number = state.withLock { state in
                 state.next += 1
-                if onlyNotable {
-                    state.notableListeners[state.next] = continuation
-                } else {
-                    state.listeners[state.next] = continuation
-                }
+                state.streams[state.next] = (continuation, onlyNotable)
                 set(onlyNotable ? .notable : .stream, true)
                 return state.next
             }
@@ -99,11 +94,9 @@ package final class CacheEventHub: Sendable {
     private func forget(_ number: Int) {
         // The continuation is destroyed after the lock is released.
         _ = state.withLock { state in
-            let removed = (
-                state.listeners.removeValue(forKey: number), state.notableListeners.removeValue(forKey: number)
-            )
-            set(.stream, !state.listeners.isEmpty)
-            set(.notable, !state.notableListeners.isEmpty)
+            let removed = state.streams.removeValue(forKey: number)
+            set(.stream, state.streams.values.contains { !$0.onlyNotable })
+            set(.notable, state.streams.values.contains { $0.onlyNotable })
             return removed
         }
     }
@@ -161,11 +154,9 @@ package final class CacheEventHub: Sendable {
     /// - Parameter isNotable: whether it is also sent to the streams of notable events.
     func send(_ event: @autoclosure () -> CacheEvent, isNotable: Bool = false) {
         guard has(isNotable ? [.stream, .notable] : .stream) else { return }
-        let listeners = state.withLock { state in
-            Array(state.listeners.values) + (isNotable ? Array(state.notableListeners.values) : [])
-        }
+        let streams = state.withLock { $0.streams.values.filter { isNotable || !$0.onlyNotable } }
         let event = event()
-        for listener in listeners { listener.yield(event) }
+        for stream in streams { stream.continuation.yield(event) }
     }
 
     package var statistics: CacheStatistics {
@@ -180,7 +171,6 @@ package final class CacheEventHub: Sendable {
     }
 
     deinit {
-        let listeners = state.withLock { Array($0.listeners.values) + Array($0.notableListeners.values) }
-        for listener in listeners { listener.finish() }
+        for stream in state.withLock({ $0.streams.values }) { stream.continuation.finish() }
     }
 }

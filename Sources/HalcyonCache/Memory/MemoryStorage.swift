@@ -36,18 +36,20 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         config: Config = Config(), configured policy: ConfiguredPolicy, seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), onRemoval: (@Sendable ([Removal]) -> Void)? = nil
     ) {
-        self.init(config, policy, seed: seed, clock: clock, users: UserNumbers(), onRemoval: onRemoval)
+        self.init(
+            config, policy, seed: seed, clock: clock, users: UserNumbers(), reportsRemovals: { onRemoval != nil },
+            onRemoval: onRemoval)
     }
 
-    /// Creates the memory tier of a cache. The tiers share the numbers of users.
-    ///
-    /// - Parameter prefetches: whether prefetched entries are kept apart from the policy until their first hit.
+    /// Creates the memory tier of a cache. The tiers share the numbers of users. The parameters are those of ``MemoryCore``.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        prefetches: Bool = false, onRemoval: (@Sendable ([Removal]) -> Void)?
+        prefetches: Bool = false, reportsRemovals: @escaping @Sendable () -> Bool,
+        onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         core = MemoryCore(
-            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, onRemoval: onRemoval)
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches,
+            reportsRemovals: reportsRemovals, onRemoval: onRemoval)
     }
 
     /// Creates an empty storage with a policy of the given type, by default least recently used.
@@ -99,29 +101,12 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         value: Value, forKey key: String, expiration: StorageExpiration? = nil, keepInBackground: Bool? = nil,
         context: AccessContext = AccessContext()
     ) -> Bool {
-        store(value, key, expiration, keepInBackground, context, endOf: nil).isKept
-    }
-
-    /// Begins a read from a slower tier. It may end with ``store(_:_:_:_:_:endOf:)``.
-    func beginRead(forKey key: String) -> PendingReads.Ticket {
-        core.state.withLock { $0.reads.begin(key, requestNumber: $0.entries.requests) }
-    }
-
-    /// Ends a read that has no value.
-    func endRead(_ ticket: PendingReads.Ticket) { core.state.withLock { _ = $0.reads.end(ticket) } }
-
-    /// Returns the number of earlier requests. If `counting`, it counts one more: a request of an ``ImageCache`` that
-    /// does not end in a store here.
-    func nextRequest(counting: Bool) -> Int {
-        core.state.withLock { state in
-            defer { if counting { state.entries.requests &+= 1 } }
-            return state.entries.requests
-        }
+        core.store(item(of: value), cost: value.cacheCost, key, expiration, keepInBackground, context)
     }
 
     /// Notes that a key was prefetched into a slower tier. The next hit here is the first one since.
     func notePrefetch(forKey key: String) {
-        core.state.withLock { state in
+        core.withLock { state in
             if let entry = state.entries.resident(key) { state.entries.notes[entry].isPrefetched = true }
         }
     }
@@ -130,27 +115,18 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     ///
     /// - Returns: whether the policy received it: there is a value.
     func joined(forKey key: String, context: AccessContext) -> Bool {
-        var isServed = false
-        core.change { state, now in isServed = state.entries.joined(key, context, at: now) }
-        return isServed
+        core.change { state, now in state.entries.joined(key, context, at: now) }
     }
 
     /// The number of hits of an ``ImageCache``: in total, and by the categories that the cache named.
     var tierHits: (all: Int, byCategory: [String: Int]) {
-        core.state.withLock { $0.entries.counters.tierHits($0.entries.categories) }
+        core.withLock { $0.entries.counters.tierHits($0.entries.categories) }
     }
 
-    /// Stores a value. A value that was read from a slower tier is dropped if its key was stored or removed after the
-    /// read was requested.
-    @discardableResult
-    func store(
-        _ value: Value, _ key: String, _ expiration: StorageExpiration?, _ keepInBackground: Bool?,
-        _ context: AccessContext, endOf ticket: PendingReads.Ticket?
-    ) -> (isKept: Bool, requestNumber: Int) {
+    /// Returns the item of ``core`` for a value.
+    func item(of value: Value) -> MemoryCore.Item {
         // The values of a class are references. All references have the same size and layout, so the cast is safe.
-        let object = holdsObjects ? unsafeBitCast(value, to: MemoryCore.Item.self) : Box(value)
-        return core.store(
-            object, cost: max(value.cacheCost, 0), key, expiration, keepInBackground, context, endOf: ticket)
+        holdsObjects ? unsafeBitCast(value, to: MemoryCore.Item.self) : Box(value)
     }
 
     /// Returns the value of a key; `nil` if there is none or it has expired.
@@ -181,13 +157,13 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// See `MemoryExpirationTests.isCachedDoesNotExtend()`.
     public func isCached(forKey key: String) -> Bool {
         let now = core.clock.now
-        return core.state.withLock { $0.entries.find(key, at: now) != nil }
+        return core.withLock { $0.entries.find(key, at: now) != nil }
     }
 
     /// Returns when a value expires, `.distantFuture` for never; `nil` if there is no value.
     public func expirationDate(forKey key: String) -> Date? {
         let now = core.clock.now
-        let deadline = core.state.withLock { state in
+        let deadline = core.withLock { state in
             state.entries.find(key, at: now).map { state.entries.deadline(of: $0) }
         }
         return deadline.map { $0 == .max ? .distantFuture : Date(timeIntervalSince1970: Double($0) / 1e6) }
@@ -199,7 +175,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     public func remove(forKey key: String) {
         core.change { state, _ in
             state.reads.void(key)
-            state.entries.resident(key).map { state.entries.remove($0, reason: .removed) }
+            if let entry = state.entries.resident(key) { state.entries.remove(entry, reason: .removed) }
         }
     }
 
@@ -266,14 +242,14 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     ///
     /// It is exact also when values are replaced and under concurrent use. See
     /// `MemoryStorageTests.overwritingReplacesCost()` and `MemoryStorageTests.totalCostIsSumUnderThreads()`.
-    public var totalCost: Int { core.state.withLock { $0.entries.used } }
+    public var totalCost: Int { core.withLock { $0.entries.used } }
 
     /// The number of values, including expired values that were not removed yet.
-    public var count: Int { core.state.withLock { $0.entries.count } }
+    public var count: Int { core.withLock { $0.entries.count } }
 
     /// The maximum size of another value that can be stored without an eviction.
     package var room: Int {
-        core.state.withLock { state in
+        core.withLock { state in
             let limits = state.config.limits
             return state.entries.count < limits.count ? max(limits.cost - state.entries.used, 0) : 0
         }
@@ -281,7 +257,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
 
     /// Returns the number and the total size of the values of a category.
     public func use(category: String) -> CategoryUse {
-        core.state.withLock { state in
+        core.withLock { state in
             state.entries.categories.number(of: category).map { state.entries.counters.use($0) } ?? CategoryUse()
         }
     }
@@ -289,7 +265,7 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// The counts since the storage was created. O(categories).
     ///
     /// Every hit and every miss of every thread is counted. See `WaitingHitTests.concurrentHitsAndMissesAreCounted()`.
-    public var statistics: StorageStatistics { core.state.withLock { $0.entries.statistics } }
+    public var statistics: StorageStatistics { core.withLock { $0.entries.statistics } }
 }
 
 /// An object that contains a value.
@@ -306,7 +282,7 @@ extension MemoryStorage {
 
     /// The configuration, read and set under the storage's lock.
     public var config: Config {
-        get { core.state.withLock { $0.config } }
+        get { core.withLock { $0.config } }
         set { withConfig { $0 = newValue } }
     }
 
@@ -316,20 +292,15 @@ extension MemoryStorage {
     ///
     /// See `MemoryStorageTests.configurationChangesAreAtomic()`.
     public func withConfig<Result: Sendable>(_ change: @Sendable (inout Config) throws -> Result) rethrows -> Result {
-        let now = core.clock.now
-        var removedValues: MemoryCore.RemovedValues?
-        let result = try core.state.withLock { state throws -> Result in
+        try core.change { state, now in
             let before = state.config
             let result = try change(&state.config)
             if state.config.categoryRules != before.categoryRules {
                 state.entries.apply(state.config.categoryRules, time: now)
             }
             if state.config.limits != before.limits { state.entries.limit(state.config.limits, at: now) }
-            removedValues = state.takeRemovedValues(reporting: core.reports)
             return result
         }
-        core.report(removedValues)
-        return result
     }
 }
 

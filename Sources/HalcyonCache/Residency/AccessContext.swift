@@ -2,7 +2,10 @@ import Foundation
 import HalcyonSupport
 import Synchronization
 
-/// The properties of a request beside its key: policies learn from them, and rules refer to them.
+/// What is known of an access beside its key: policies learn from it, and rules refer to it.
+///
+/// A caller states the categories and the user. An ``ImageCache`` adds what it has resolved for both tiers of what a call
+/// asks for (``CacheOptions``).
 public struct AccessContext: Sendable, Equatable {
     /// The categories of the object. Where only one category can count, the first does. Empty on a load: the
     /// categories of the store.
@@ -62,6 +65,11 @@ package struct EntryOrigin: Sendable, Equatable {
         let (source, owner) = Self.parts(key)
         self.source = Fingerprints.fingerprint(String(source))
         self.owner = owner.map { Fingerprints.fingerprint(String($0)) } ?? Fingerprints.unknown
+    }
+
+    /// Whether a key without a processor is that of a private entry. O(length).
+    static func isPrivate(_ key: String) -> Bool {
+        ByteName(key).withBytes { bytes in bytes.baseAddress.map { memchr($0, 0x1F, bytes.count) != nil } ?? false }
     }
 
     /// Returns the fingerprint of the owner of a user's private entries. O(length).
@@ -140,7 +148,7 @@ package struct EntryOrigin: Sendable, Equatable {
 
     /// Returns what stands before the first separator, and behind it; compared by bytes, since a name may begin with a combining mark.
     private static func split(_ key: String) -> (source: Substring, rest: Substring?) {
-        guard let place = key.utf8.firstIndex(of: 0x1F) else { return (key[...], nil) }
+        guard isPrivate(key), let place = key.utf8.firstIndex(of: 0x1F) else { return (key[...], nil) }
         return (key[..<place], key[key.utf8.index(after: place)...])
     }
 

@@ -1,9 +1,8 @@
 import Dispatch
 
-/// The options of a store or a look-up in an ``ImageCache``.
+/// What a store or a look-up in an ``ImageCache`` asks for, beside the name of its entry. The cache resolves it to the
+/// ``AccessContext`` and the expirations that its tiers receive.
 public struct CacheOptions: Sendable {
-    /// The variant of the key's image; empty for the image itself. Each variant is an entry.
-    public var processorIdentifier = ""
     /// The object's categories and the user.
     public var context = AccessContext()
     /// The expiration of a stored value in memory; `nil`, the default, for that of its category's rule or of the
@@ -27,8 +26,6 @@ public struct CacheOptions: Sendable {
     /// Whether a value is kept in memory when the app enters the background; `nil`, the default, for the
     /// configuration.
     public var keepInBackground: Bool?
-    /// The extension of the file on disk; `nil`, the default, for the configured one.
-    public var forcedExtension: String?
     /// Whether a store is a prefetch. A prefetch is not an access, and the access log marks the first hit on it.
     public var isPrefetch = false
     /// How long the fetch of a stored value took, in microseconds; `nil` where unknown. The access log has it.
@@ -39,28 +36,8 @@ public struct CacheOptions: Sendable {
     /// Creates the default options.
     public init() {}
 
-    /// Creates options with categories, a user and a variant, and defaults otherwise.
-    public init(categories: [String], user: String? = nil, processorIdentifier: String = "") {
+    /// Creates options with categories and a user, and defaults otherwise.
+    public init(categories: [String], user: String? = nil) {
         context = AccessContext(categories: categories, user: user)
-        self.processorIdentifier = processorIdentifier
-    }
-}
-
-extension String {
-    /// Returns the key of a variant: the key itself, or `key@identifier`.
-    ///
-    /// An object whose own key ends like `@identifier` has the key of that variant, so that a look-up may return either. Give
-    /// such an object another key.
-    ///
-    /// See `ImageCacheTests.variantsAreSeparateEntries()`.
-    public func computedKey(with processorIdentifier: String) -> String {
-        if processorIdentifier.isEmpty { return self }
-        var key = String()
-        key.reserveCapacity(utf8.count + 1 + processorIdentifier.utf8.count)
-        key += self
-        key += "@"
-        // An identifier can have a text of an app's own in it.
-        key += EntryOrigin.sourceKey(processorIdentifier)
-        return key
     }
 }

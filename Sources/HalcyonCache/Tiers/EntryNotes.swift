@@ -15,57 +15,50 @@ import Foundation
 package struct EntryNotes: Sendable {
     let disk: DiskOwner
 
-    /// Returns the note of a computed key's entry on disk once the pending changes of the key have ended; `nil` if
-    /// there is none. It does not suspend if no change is pending and the folder was listed.
-    ///
-    /// - Parameter forcedExtension: the extension with which the file was stored (``CacheOptions/forcedExtension``).
-    package func settled(of computed: String, forcedExtension: String? = nil) async -> Data? {
-        guard let files = disk.storage?.files, disk.isFree(computed) else {
-            return await after(.read(computed)) { note(of: computed, forcedExtension: forcedExtension) } ?? nil
+    /// Returns the note of an entry on disk once the pending changes of its key have ended; `nil` if there is none. It does
+    /// not suspend if no change is pending and the folder was listed.
+    package func settled(of key: some EntryNaming) async -> Data? {
+        let key = key.entryKey
+        guard let storage = disk.storage, disk.isFree(key) else {
+            return await after(.read(key)) { $0.note(of: key) } ?? nil
         }
-        if files.isListing {
+        if storage.isListing {
             await withCheckedContinuation { continuation in
-                if files.whenListed({ continuation.resume() }) { continuation.resume() }
+                if storage.whenListed({ continuation.resume() }) { continuation.resume() }
             }
         }
-        return files.note(forKey: computed, forcedExtension: forcedExtension)
+        return storage.note(of: key)
     }
 
-    /// Returns the note of a computed key's entry as it is now, without waiting. It returns `nil` if there is none,
-    /// and while a store is pending or the folder is being listed.
-    package func note(of computed: String, forcedExtension: String? = nil) -> Data? {
-        disk.openStorage?.files.note(forKey: computed, forcedExtension: forcedExtension)
-    }
+    /// Returns the note of an entry as it is now, without waiting. It returns `nil` if there is none, and while a store is
+    /// pending or the folder is being listed.
+    package func note(of key: some EntryNaming) -> Data? { disk.openStorage?.note(of: key.entryKey) }
 
-    /// Replaces the note of a computed key's entry on disk, once the pending changes of the key have ended. Without
-    /// an entry it has no effect.
+    /// Replaces the note of an entry on disk, once the pending changes of its key have ended. Without an entry it has no
+    /// effect.
     ///
     /// - Parameters:
     ///   - note: the note; `nil` removes it.
     ///   - isExpected: whether the note is of these bytes, which the entry has; by default they are not read.
     package func set(
-        _ note: Data?, of computed: String, forcedExtension: String? = nil,
-        where isExpected: (@Sendable (Data) -> Bool)? = nil
+        _ note: Data?, of key: some EntryNaming, where isExpected: (@Sendable (Data) -> Bool)? = nil
     ) async {
-        _ = await after(.change(computed)) { [disk] in
-            guard let files = disk.openStorage?.files else { return }
-            if let isExpected {
-                guard files.bytes(forKey: computed, forcedExtension: forcedExtension).map(isExpected) == true else {
-                    return
-                }
-            }
-            files.set(note: note, forKey: computed, forcedExtension: forcedExtension)
+        let key = key.entryKey
+        await after(.change(key)) { storage in
+            if let isExpected, storage.bytes(of: key).map(isExpected) != true { return }
+            storage.set(note: note, of: key)
         }
     }
 
+    @discardableResult
     private func after<Result: Sendable>(
-        _ operation: DiskOwner.Schedule.Operation, _ work: @escaping @Sendable () -> Result
+        _ operation: DiskOwner.Schedule.Operation, _ work: @escaping @Sendable (DiskStorage) -> Result
     ) async -> Result? {
         await withCheckedContinuation { continuation in
             disk.perform(operation) { storage in
                 // A read does not wait for the listing, which has the notes.
-                storage.files.waitUntilListed()
-                return work()
+                storage.waitUntilListed()
+                return work(storage)
             } done: {
                 continuation.resume(returning: try? $0.get())
             }

@@ -66,6 +66,9 @@ package final class PrefetchMarks: Sendable {
 
     package init() {}
 
+    /// Whether there are marks.
+    var hasAny: Bool { hasMarks.load(ordering: .relaxed) }
+
     /// The counts since the cache was created.
     package var counts: PrefetchCounts { state.withLock { $0.counts } }
 

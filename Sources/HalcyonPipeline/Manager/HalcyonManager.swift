@@ -215,8 +215,7 @@ public final class HalcyonManager: Sendable {
     public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
         let load = ImageLoad(resource.source, of: resource, ImageLoadOptions(options, of: self))
         for view in [await load.ofSelectedEntry(), load.ofPrivateEntry, load].compactMap({ $0 }) {
-            let type = await view.options.cache.tiers.isThere(
-                view.computedKey, forcedExtension: view.options.forcedExtension)
+            let type = await view.options.cache.isThere(view.entryKey)
             if type.cached { return type }
         }
         return .none

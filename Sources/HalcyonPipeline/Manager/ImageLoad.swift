@@ -36,8 +36,8 @@ package struct ImageLoad: Sendable {
 
     /// Records an event of a prefetch.
     func record(_ kind: RecordedEvent.Kind) {
-        options.cache.tiers.recorded(
-            RecordedEvent(time: options.cache.tiers.clock.now, kind: kind, key: computedKey, user: context.user))
+        options.cache.recorded(
+            RecordedEvent(time: options.cache.clock.now, kind: kind, key: computedKey, user: context.user))
     }
 
     /// The key of the original.
@@ -48,8 +48,16 @@ package struct ImageLoad: Sendable {
     /// The key of the image.
     package var computedKey: String { key.computedKey(with: options.processor.identifier) }
 
+    /// The name of the image's entry.
+    var entryKey: EntryKey {
+        EntryKey(key, processorIdentifier: options.processor.identifier, forcedExtension: options.forcedExtension)
+    }
+
+    /// The name of the original's entry, where an original is another entry than the image.
+    var originalKey: EntryKey { isVariant ? EntryKey(key) : entryKey }
+
     /// The entry of the image.
-    var entry: EntryKey { EntryKey(options.cache, computedKey, options.forcedExtension) }
+    var entry: CacheEntry { CacheEntry(options.cache, entryKey) }
 
     /// The place of the image on disk.
     var diskPlace: MadeImage.Place {
@@ -111,7 +119,6 @@ package struct ImageLoad: Sendable {
     /// The options of the cache.
     package var cacheOptions: CacheOptions {
         var cache = CacheOptions()
-        cache.processorIdentifier = options.processor.identifier
         cache.context = context
         cache.memoryCacheExpiration = options.memoryCacheExpiration
         cache.memoryCacheAccessExtendingExpiration = options.memoryCacheAccessExtendingExpiration
@@ -119,17 +126,9 @@ package struct ImageLoad: Sendable {
         cache.diskCacheAccessExtendingExpiration = options.diskCacheAccessExtendingExpiration
         cache.fromMemoryCacheOrRefresh = options.fromMemoryCacheOrRefresh
         cache.keepInBackground = options.keepInBackground
-        cache.forcedExtension = options.forcedExtension
         cache.isPrefetch = isPrefetch
         if isPrefetch, case .dispatch(let queue) = options.processingQueue { cache.serializationQueue = queue }
-        cache.fetchDuration = begun.map { max(options.cache.tiers.clock.now - $0, 0) }
-        return cache
-    }
-
-    /// The options of the cache of originals, where an original is another entry than the image.
-    var originalOptions: CacheOptions {
-        var cache = cacheOptions
-        if isVariant { cache.forcedExtension = nil }
+        cache.fetchDuration = begun.map { max(options.cache.clock.now - $0, 0) }
         return cache
     }
 
@@ -142,14 +141,9 @@ package struct ImageLoad: Sendable {
 }
 
 /// An entry of one of several caches.
-struct EntryKey: Hashable, Sendable {
+struct CacheEntry: Hashable, Sendable {
     let cache: ObjectIdentifier
-    let computed: ByteName
-    let forcedExtension: ByteName?
+    let key: EntryKey
 
-    init(_ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?) {
-        self.cache = ObjectIdentifier(cache)
-        self.computed = ByteName(computed)
-        self.forcedExtension = forcedExtension.map(ByteName.init)
-    }
+    init(_ cache: ImageCache<Bitmap>, _ key: EntryKey) { (self.cache, self.key) = (ObjectIdentifier(cache), key) }
 }

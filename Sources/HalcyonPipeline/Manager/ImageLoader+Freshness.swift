@@ -111,7 +111,7 @@ extension ImageLoader {
     ///
     /// - Throws: `CancellationError`.
     func freshnessOfOriginal(_ load: ImageLoad) async throws -> (isUsable: Bool, noted: FreshnessRecord?) {
-        let record = await record(load.options.originalCache, load.key, load.originalOptions.forcedExtension)
+        let record = await record(load.options.originalCache, load.originalKey)
         try Task.checkCancellation()
         guard let policy = policy(load) else { return (true, record) }
         return (try await situation(load, policy, record?.freshness).decision == .use, record)
@@ -119,7 +119,7 @@ extension ImageLoader {
 
     /// Returns the record of a load's entry; `nil` if there is none.
     func record(of load: ImageLoad) async -> FreshnessRecord? {
-        await record(load.options.cache, load.computedKey, load.options.forcedExtension)
+        await record(load.options.cache, load.entryKey)
     }
 
     /// Returns whether the server has said of the shared or private entry of a load that no request field selects it.
@@ -135,17 +135,14 @@ extension ImageLoader {
 
     // MARK: - Inside
 
-    private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.tiers.clock.now / 1_000_000 }
+    private func seconds(_ load: ImageLoad) -> Int64 { load.options.cache.clock.now / 1_000_000 }
 
-    private func record(
-        _ cache: ImageCache<Bitmap>, _ computed: String, _ forcedExtension: String?
-    ) async -> FreshnessRecord? {
-        FreshnessRecord(note: await cache.tiers.notes.settled(of: computed, forcedExtension: forcedExtension))
+    private func record(_ cache: ImageCache<Bitmap>, _ key: EntryKey) async -> FreshnessRecord? {
+        FreshnessRecord(note: await cache.notes.settled(of: key))
     }
 
     private func holds(_ load: ImageLoad, _ record: FreshnessRecord) async -> Bool {
-        await load.options.cache.tiers.holds(
-            load.computedKey, forcedExtension: load.options.forcedExtension, where: record.isOf)
+        await load.options.cache.holds(load.entryKey, where: record.isOf)
     }
 
     /// Uses an image that has not changed: it expires later, and its record is what the server says now. `nil` if it is gone.
@@ -182,12 +179,8 @@ extension ImageLoader {
         var record = record
         record.freshness = freshness
         let cache = load.options.cache
-        let computed = load.computedKey
-        await cache.tiers.notes.set(record.note, of: computed, forcedExtension: load.options.forcedExtension)
-        if extendsDisk {
-            await cache.tiers.extend(
-                computed, forcedExtension: load.options.forcedExtension, .restarting(load.options.diskCacheExpiration))
-        }
+        await cache.notes.set(record.note, of: load.entryKey)
+        if extendsDisk { await cache.extend(load.entryKey, .restarting(load.options.diskCacheExpiration)) }
     }
 
     // MARK: - Without a load that waits

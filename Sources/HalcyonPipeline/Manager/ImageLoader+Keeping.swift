@@ -35,11 +35,10 @@ extension ImageLoader {
         if load.variant != nil, requested.variant == nil, await isUnselected(requested) {
             await removeEntry(requested)
         }
-        let (cache, key, variant) = (options.cache, load.key, options.processor.identifier)
+        let cache = options.cache
         if load.owner == nil, freshness != nil, let mine = load.ofPrivateEntry {
             // What was private to the user is outdated by this response, which is not.
-            cache.removeImage(
-                forKey: mine.key, processorIdentifier: variant, forcedExtension: options.forcedExtension)
+            cache.removeImage(forKey: mine.entryKey)
             if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
         }
         try await keepOriginal(made, original, freshness, load)
@@ -47,28 +46,26 @@ extension ImageLoader {
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
         let noting = FreshnessRecord.noting(heeds ? freshness : nil)
-        let computed = load.computedKey
+        let entry = load.entryKey
         let isOnDisk = try await made.inTurn {
             let toDisk =
                 !options.cacheMemoryOnly
-                && made.claim(disk, now: cache.tiers.clock.now) {
+                && made.claim(disk, now: cache.clock.now) {
                     (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
                 } remove: {
-                    await cache.remove(
-                        forKey: key, processorIdentifier: variant, forcedExtension: options.forcedExtension,
-                        fromMemory: false)
+                    await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
                 load.keepsInMemory
-                && made.claim(memory, now: cache.tiers.clock.now) {
+                && made.claim(memory, now: cache.clock.now) {
                     (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
-                    await cache.remove(forKey: key, processorIdentifier: variant, fromDisk: false)
+                    await cache.remove(forKey: entry, fromDisk: false)
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
-            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: computed) }
-            cache.tiers.store(
-                made.image, original: original, forKey: load.key, toMemory: toMemory, toDisk: toDisk,
+            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
+            cache.store(
+                made.image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
                 keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
                 note: noting, kept: { made.stored($0, at: disk) },
@@ -96,41 +93,39 @@ extension ImageLoader {
         let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
-            let isFirst = made.claim(place, now: originals.tiers.clock.now) {
+            let isFirst = made.claim(place, now: originals.clock.now) {
                 (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
             } remove: {
                 await originals.remove(forKey: key)
             }
             guard isFirst else { return }
-            originals.tiers.keepOriginal(
+            originals.keepOriginal(
                 {
                     // Other serializers may encrypt what they store.
                     if serializer.readsImageFiles { return original }
                     let picture = try? decoder.decode(original)
                     return picture.flatMap { serializer.data(with: $0, original: original) }
                 },
-                forKey: key, options: load.originalOptions, note: noting, done: { made.written(place) })
+                forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) })
         }
         if options.waitForCache { await made.settle(place) }
     }
 
     /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
     private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
-        let (cache, computed, place) = (load.options.cache, load.computedKey, load.diskPlace)
+        let (cache, place) = (load.options.cache, load.diskPlace)
         await made.settle(place)
         guard let bytes = made.bytes(at: place) else { return }
         // Another store may have taken its place.
-        await cache.tiers.notes.set(
-            FreshnessRecord(freshness, of: bytes).note, of: computed, forcedExtension: place.forcedExtension?.text
+        await cache.notes.set(
+            FreshnessRecord(freshness, of: bytes).note, of: load.entryKey
         ) { $0 == bytes }
     }
 
     /// Removes the entry of a load, and the original of which a variant was made.
     func removeEntry(_ load: ImageLoad) async {
         let (cache, originals, key) = (load.options.cache, load.options.originalCache, load.key)
-        await cache.remove(
-            forKey: key, processorIdentifier: load.options.processor.identifier,
-            forcedExtension: load.options.forcedExtension)
+        await cache.remove(forKey: load.entryKey)
         if load.isVariant { await originals.remove(forKey: key) }
     }
 }

@@ -13,15 +13,15 @@ extension ImageLoader {
         if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
         let view = try await view(of: load)
-        let found = try await tier(of: view.computedKey, view.options.forcedExtension, in: cache)
+        let found = try await tier(of: view.entryKey, in: cache)
         if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
             if found == .disk, load.keepsInMemory {
-                await cache.tiers.promote(
-                    view.computedKey, serializer: view.serializer, options: view.cacheOptions,
+                await cache.promote(
+                    view.entryKey, serializer: view.serializer, options: view.cacheOptions,
                     decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
                 try Task.checkCancellation()
                 view.record(.prefetchArrival)

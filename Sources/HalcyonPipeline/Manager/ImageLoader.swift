@@ -7,7 +7,7 @@ import Synchronization
 
 /// Identifies the making of a variant.
 struct VariantKey: Hashable, Sendable {
-    let entry: EntryKey
+    let entry: CacheEntry
     let originals: ObjectIdentifier
     let maker: ByteName
     let heedsServer: Bool
@@ -36,11 +36,11 @@ final class ImageLoader: Sendable {
     /// Merges loads from providers.
     let providers = ProviderMerger()
     /// Merges look-ups on disk, so that one file is read and decoded once for all loads that want it at the same time.
-    let lookUps: SharedWork<EntryKey, ImageCacheResult<Bitmap>>
+    let lookUps: SharedWork<CacheEntry, ImageCacheResult<Bitmap>>
     /// Merges the making of variants of cached originals.
     let variants: SharedWork<VariantKey, Variant>
     /// The entries that are being revalidated in the background.
-    let revalidating = Mutex<Set<EntryKey>>([])
+    let revalidating = Mutex<Set<CacheEntry>>([])
     /// Whether an entry was seen that request fields select, so that a hit in memory has to look for one.
     let hasSelected = Atomic(false)
     /// The servers and images that have just failed to be revalidated.
@@ -128,10 +128,10 @@ final class ImageLoader: Sendable {
             if let record { renewLater(load, record) }
             return image
         case .revalidate:
-            let tier = try await tier(of: load.computedKey, load.options.forcedExtension, in: load.options.cache)
+            let tier = try await tier(of: load.entryKey, in: load.options.cache)
             // Without a record, which may have been lost, it is loaded again.
             if tier.cached { return try await renewed(load, record, policy) }
-            _ = load.options.cache.tiers.missed(load.computedKey, load.cacheOptions)
+            _ = load.options.cache.missed(load.computedKey, load.cacheOptions)
             return try await madeOfOriginal(load)
         }
     }
@@ -155,16 +155,14 @@ final class ImageLoader: Sendable {
     /// Returns whether there is the image of a load, or its original.
     private func isCached(_ load: ImageLoad) async throws -> Bool {
         let options = load.options
-        if try await tier(of: load.computedKey, options.forcedExtension, in: options.cache).cached { return true }
+        if try await tier(of: load.entryKey, in: options.cache).cached { return true }
         guard load.isVariant else { return false }
-        return try await tier(of: load.key, nil, in: options.originalCache).cached
+        return try await tier(of: EntryKey(load.key), in: options.originalCache).cached
     }
 
     /// Returns the tier that has an entry. This is no access.
-    func tier(
-        of computed: String, _ forcedExtension: String?, in cache: ImageCache<Bitmap>
-    ) async throws -> CacheType {
-        let found = await cache.tiers.isThere(computed, forcedExtension: forcedExtension)
+    func tier(of key: EntryKey, in cache: ImageCache<Bitmap>) async throws -> CacheType {
+        let found = await cache.isThere(key)
         try Task.checkCancellation()
         return found
     }
@@ -192,19 +190,19 @@ final class ImageLoader: Sendable {
                 user: options.context.user, kind: .probe)
         }
         if let image = inMemory() { return .memory(image) }
-        if options.fromMemoryCacheOrRefresh { return cache.tiers.missed(computed, options) }
+        if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.priority)
-        if cache.tiers.isAbsentOnDisk(computed) { return try await cache.tiers.fromDisk(computed, options) }
+        if cache.isAbsentOnDisk(load.entryKey) { return try await cache.fromDisk(load.entryKey, options) }
         let look = { @Sendable (work: LimitedWork) in
-            try await cache.tiers.fromDisk(computed, options, serializer: serializer, decoding: work.queue)
+            try await cache.fromDisk(load.entryKey, options, serializer: serializer, decoding: work.queue)
         }
         // Bytes mean the same only to the same serializer.
         guard serializer == nil else { return try await alone(load, look) }
         let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
-        guard let image = found.image else { return cache.tiers.missed(computed, options) }
+        guard let image = found.image else { return cache.missed(computed, options) }
         if let image = inMemory() { return .memory(image) }
-        cache.tiers.sharedHit(computed, image, options)
+        cache.sharedHit(computed, image, options)
         return .disk(image)
     }
 
@@ -280,7 +278,7 @@ final class ImageLoader: Sendable {
     /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
     private func original(_ load: ImageLoad) async throws -> ImageProcessItem? {
         let originals = load.options.originalCache
-        if let bytes = try await bytes(of: load.key, load.originalOptions, in: originals) { return .data(bytes) }
+        if let bytes = try await bytes(of: load.originalKey, load.cacheOptions, in: originals) { return .data(bytes) }
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
@@ -290,16 +288,16 @@ final class ImageLoader: Sendable {
         guard load.options.wantsOriginalData else { return nil }
         let (cache, originals) = (load.options.cache, load.options.originalCache)
         if !load.isVariant, keepsOriginals(cache, load),
-            let bytes = try await bytes(of: load.key, load.cacheOptions, in: cache)
+            let bytes = try await bytes(of: load.entryKey, load.cacheOptions, in: cache)
         {
             return bytes
         }
         guard load.isVariant || originals !== cache, keepsOriginals(originals, load) else { return nil }
-        return try await bytes(of: load.key, load.originalOptions, in: originals)
+        return try await bytes(of: load.originalKey, load.cacheOptions, in: originals)
     }
 
-    private func bytes(of key: String, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
-        let bytes = await cache.tiers.original(forKey: key, options: options)
+    private func bytes(of key: EntryKey, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
+        let bytes = await cache.original(forKey: key, options: options)
         try Task.checkCancellation()
         return bytes
     }
@@ -316,7 +314,7 @@ final class ImageLoader: Sendable {
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
         try Task.checkCancellation()
         var load = load
-        load.begun = load.begun ?? load.options.cache.tiers.clock.now
+        load.begun = load.begun ?? load.options.cache.clock.now
         guard load.isPrefetch else { return try await fetched(load) }
         load.record(.prefetchStart)
         do { return try await fetched(load) } catch {

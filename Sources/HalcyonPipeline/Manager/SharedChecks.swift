@@ -5,7 +5,7 @@ import Synchronization
 final class SharedChecks: Sendable {
     /// An entry and the digest that its bytes should have.
     struct Key: Hashable, Sendable {
-        let entry: EntryKey
+        let entry: CacheEntry
         let digest: [UInt8]
     }
 

@@ -32,7 +32,7 @@ struct DamageTests {
 
     @Test("An index that is damaged while it is open loses no value and is rebuilt", arguments: Damage.allCases)
     func damagedIndexLosesNoValue(damage: Damage) throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         let folder = try #require(disk?.directoryURL.path) + "/.halcyon"
         let context = AccessContext(categories: ["k"])
         for number in 0..<40 { try disk?.store(value: bytes(number), forKey: "k\(number)", context: context) }
@@ -77,7 +77,7 @@ struct DamageTests {
 
     @Test("A folder whose first listing failed is listed by the next cleaning")
     func nextCleaningListsUnlistedFolder() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(4_096), forKey: key)
             fixture.clock.advance(by: 1)

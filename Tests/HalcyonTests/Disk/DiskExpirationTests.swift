@@ -15,15 +15,15 @@ struct DiskExpirationTests {
     func readerDoesNotWaitForExtension() throws {
         let disk = try fixture.open { $0.expiration = .seconds(100) }
         try disk.store(value: bytes(10), forKey: "a")
-        let stored = disk.files.folder.status(disk.cacheFileURL(forKey: "a").lastPathComponent)
+        let stored = disk.folder.status(disk.cacheFileURL(forKey: "a").lastPathComponent)
         #expect(stored?.expires == fixture.clock.now + 100_000_000)
         fixture.clock.advance(by: 60)
         let read = fixture.clock.now
         // An extension needs this lock, and the reader does not wait for it.
-        let found = try disk.files.mutation.withLock { _ in try disk.value(forKey: "a") }
+        let found = try disk.mutation.withLock { _ in try disk.value(forKey: "a") }
         #expect(found == bytes(10))
         disk.flush()
-        let extended = disk.files.folder.status(disk.cacheFileURL(forKey: "a").lastPathComponent)
+        let extended = disk.folder.status(disk.cacheFileURL(forKey: "a").lastPathComponent)
         #expect(extended?.expires == read + 100_000_000)
         #expect(extended?.accessed == read)
         fixture.clock.advance(by: 99)
@@ -38,7 +38,7 @@ struct DiskExpirationTests {
     @Test("A hit reads one file and writes nothing until its expiration moves by a hundredth of its span")
     func hitWritesNothingUntilExpirationMoves() throws {
         let steps = Mutex<[DiskStep]>([])
-        var disk: DiskStorage<Data>? = try fixture.open(
+        var disk: DiskStorage? = try fixture.open(
             flushDelay: .seconds(3_600), { $0.expiration = .seconds(1_000) },
             onStep: { step in steps.withLock { $0.append(step) } })
         try disk?.store(value: bytes(10), forKey: "a")
@@ -46,7 +46,7 @@ struct DiskExpirationTests {
         func hit() throws -> [DiskStep] {
             steps.withLock { $0 = [] }
             #expect(try disk?.value(forKey: "a") == bytes(10))
-            if disk?.files.state.withLock({ $0.needsFlush }) == true { disk?.files.flush(least: false) }
+            if disk?.state.withLock({ $0.needsFlush }) == true { disk?.flush(least: false) }
             return steps.withLock { $0 }
         }
         for _ in 0..<10 {
@@ -61,7 +61,7 @@ struct DiskExpirationTests {
         try fixture.close(&disk)
         fixture.clock.advance(by: 999)
         disk = try fixture.open()
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         #expect(disk?.isCached(forKey: "a") == true)
         fixture.clock.advance(by: 1)
         #expect(disk?.isCached(forKey: "a") == false)
@@ -69,7 +69,7 @@ struct DiskExpirationTests {
 
     @Test("After hits that only memory knows, a restart keeps the order of the accesses")
     func unwrittenHitsKeepOrderAfterRestart() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(10), forKey: key, expiration: key == "b" ? .never : nil)
             fixture.clock.advance(by: 1)
@@ -92,7 +92,7 @@ struct DiskExpirationTests {
         arguments: [false, true])
     func valueOfTheFutureIsRedated(restarts: Bool) throws {
         let right = fixture.clock.now
-        var disk: DiskStorage<Data>? = try fixture.open { $0.expiration = .seconds(100) }
+        var disk: DiskStorage? = try fixture.open { $0.expiration = .seconds(100) }
         fixture.clock.advance(by: 7 * 365 * 86_400)
         let later = fixture.clock.now + 10_000_000
         let date = StorageExpiration.date(Date(timeIntervalSince1970: Double(later) / 1e6))
@@ -107,13 +107,13 @@ struct DiskExpirationTests {
         if restarts {
             try fixture.close(&disk)
             disk = try fixture.open { $0.expiration = .seconds(100) }
-            disk?.files.waitUntilListed()
+            disk?.waitUntilListed()
         } else {
             #expect(disk?.removeExpiredValues() == [])
         }
         disk?.flush()
         let name = try #require(disk?.cacheFileURL(forKey: "usual").lastPathComponent)
-        #expect(disk?.files.folder.status(name)?.expires == right + 100_000_000)
+        #expect(disk?.folder.status(name)?.expires == right + 100_000_000)
         fixture.clock.advance(by: 99)
         let keys = ["usual", "read", "dated", "lasting"]
         #expect(keys.allSatisfy { disk?.isCached(forKey: $0) == true })
@@ -136,17 +136,17 @@ struct DiskExpirationTests {
 
     @Test("The file's times hold its expiration and last access, also over a restart")
     func fileTimesHoldExpirationAndAccess() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "a", expiration: .seconds(50))
         try disk?.store(value: bytes(10), forKey: "b", expiration: .never)
         let name = try #require(disk?.cacheFileURL(forKey: "a").lastPathComponent)
-        let status = disk?.files.folder.status(name)
+        let status = disk?.folder.status(name)
         #expect(status?.expires == fixture.clock.now + 50_000_000)
         #expect(status?.accessed == fixture.clock.now)
         try fixture.close(&disk)
         fixture.clock.advance(by: 40)
         disk = try fixture.open()
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         #expect(try disk?.value(forKey: "a") != nil)
         fixture.clock.advance(by: 49)
         #expect(disk?.isCached(forKey: "a") == true)

@@ -35,7 +35,7 @@ struct DiskFaultTests {
 
     @Test("An index that cannot be written loses no value")
     func unwritableIndexLosesNoValue() throws {
-        var disk: DiskStorage<Data>? = try fixture.open(onStep: {
+        var disk: DiskStorage? = try fixture.open(onStep: {
             if $0 == .indexing { throw SystemError(code: ENOSPC) }
         })
         try disk?.store(value: bytes(10), forKey: "a")

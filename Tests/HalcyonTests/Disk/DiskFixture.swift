@@ -2,9 +2,50 @@ import Foundation
 import Halcyon
 import HalcyonEviction
 import HalcyonTestSupport
+import Synchronization
 import Testing
 
 @testable import HalcyonCache
+
+/// A step of an operation on the disk.
+enum DiskStep: String, CaseIterable, Sendable {
+    case opening, writing, renaming, renamed, removing, removed, indexing, indexed, measuring, reading, touching
+}
+
+/// Calls a closure at each step of a storage on its disk, and another before the first listing of its folder. A closure
+/// may wait, or throw so that the step fails.
+final class SteppedCalls: DiskCalls {
+    private let onStep: @Sendable (DiskStep) throws -> Void
+    private let beforeListing: Mutex<(@Sendable () throws -> Void)?>
+
+    init(
+        onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
+        beforeListing: @escaping @Sendable () throws -> Void = {}
+    ) {
+        self.onStep = onStep
+        self.beforeListing = Mutex(beforeListing)
+    }
+
+    func perform<Result>(_ call: DiskCall, _ body: () throws -> Result) throws -> Result {
+        let (before, after): (DiskStep?, DiskStep?) =
+            switch call {
+            case .listing: (nil, nil)
+            case .opening: (.opening, nil)
+            case .writing: (.writing, nil)
+            case .renaming: (.renaming, .renamed)
+            case .removing: (.removing, .removed)
+            case .indexing: (.indexing, .indexed)
+            case .measuring: (.measuring, nil)
+            case .reading: (.reading, nil)
+            case .touching: (.touching, nil)
+            }
+        if call == .listing { try beforeListing.withLock({ $0.take() })?() }
+        if let before { try onStep(before) }
+        let result = try body()
+        if let after { try onStep(after) }
+        return result
+    }
+}
 
 /// A temporary folder with a disk storage, which can be closed and opened again.
 final class DiskFixture {
@@ -26,14 +67,15 @@ final class DiskFixture {
         _ change: (inout DiskStorageConfig) -> Void = { _ in },
         onStep: @escaping @Sendable (DiskStep) throws -> Void = { _ in },
         beforeListing: @escaping @Sendable () throws -> Void = {}
-    ) throws -> DiskStorage<Data> {
+    ) throws -> DiskStorage {
         try DiskStorage(
-            config: config(change), configured: PolicyCatalogue.standard.livePolicy(policy), clock: clock,
-            flushDelay: flushDelay, onStep: onStep, beforeListing: beforeListing, onRemoval: left.note)
+            config: config(change), configured: PolicyCatalogue.standard.livePolicy(policy), seed: 1, clock: clock,
+            patience: .seconds(1), flushDelay: flushDelay,
+            calls: SteppedCalls(onStep: onStep, beforeListing: beforeListing), onRemoval: left.note)
     }
 
     /// Closes a storage and waits until its background work has ended.
-    func close(_ disk: inout DiskStorage<Data>?) throws {
+    func close(_ disk: inout DiskStorage?) throws {
         let url = disk?.directoryURL
         disk = nil
         if let url { _ = try DirectoryLock(url, patience: .seconds(60)) }
@@ -56,10 +98,10 @@ final class DiskFixture {
     }
 
     /// Checks that the entries and the files agree to the byte.
-    func expectAgreement(_ disk: DiskStorage<Data>, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func expectAgreement(_ disk: DiskStorage, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let found = try files()
-        disk.files.waitUntilListed()
-        let entries = disk.files.state.withLock { state in
+        disk.waitUntilListed()
+        let entries = disk.state.withLock { state in
             Dictionary(
                 uniqueKeysWithValues: state.entries.residents { _, _ in true }.map {
                     (state.entries.key(of: $0), state.entries.cost(of: $0))
@@ -76,10 +118,10 @@ final class DiskFixture {
 ///
 /// - Returns: The number of values.
 func expectWholeValues(
-    in disk: DiskStorage<Data>, keys: Int, words: UInt64 = 2_500, sourceLocation: SourceLocation = #_sourceLocation
+    in disk: DiskStorage, keys: Int, words: UInt64 = 2_500, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Int {
     let folder = disk.directoryURL.path
-    disk.files.waitUntilListed()
+    disk.waitUntilListed()
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }
     let sizes = try names.map { name -> Int in
         var status = stat()

@@ -18,7 +18,7 @@ struct DiskFolderTests {
         // An old time, which a cache would read as expired.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: notes.path)
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: Data("a".utf8), forKey: "a")
         #expect(disk?.count == 1 && disk?.totalSize == 4_096)
         disk?.removeExpiredValues()
@@ -37,7 +37,7 @@ struct DiskFolderTests {
         try Data(count: 9_000).write(to: readme)
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: readme.path)
-        var disk: DiskStorage<Data>? = try fixture.open { $0.usesHashedFileName = false }
+        var disk: DiskStorage? = try fixture.open { $0.usesHashedFileName = false }
         try disk?.store(value: Data("a".utf8), forKey: "a.txt")
         #expect(disk?.count == 1 && disk?.totalSize == 4_096)
         disk?.removeExpiredValues()
@@ -47,14 +47,14 @@ struct DiskFolderTests {
         disk = try fixture.open { $0.usesHashedFileName = false }
         #expect(disk?.count == 0 && FileManager.default.fileExists(atPath: readme.path))
         let file = (name: "README.txt", status: try #require(CacheFolder(url: folder).status("README.txt")))
-        #expect(try disk?.files.list().isEmpty == true)
-        #expect(try disk?.files.list(known: [ByteName("README.txt")]).map(\.name) == [file.name])
+        #expect(try disk?.list().isEmpty == true)
+        #expect(try disk?.list(known: [ByteName("README.txt")]).map(\.name) == [file.name])
     }
 
     @Test("Files stored without hashing are known after hashing is turned on")
     func unhashedFilesAreKnownAfterHashing() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open { $0.usesHashedFileName = false }
+        var disk: DiskStorage? = try fixture.open { $0.usesHashedFileName = false }
         try disk?.store(value: Data("a".utf8), forKey: "plain name")
         disk?.flush()
         try fixture.close(&disk)
@@ -68,7 +68,7 @@ struct DiskFolderTests {
     func linksAndPipesAreMisses() throws {
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.usesHashedFileName = false }
-        disk.files.waitUntilListed()
+        disk.waitUntilListed()
         let folder = disk.directoryURL.path
         let secret = fixture.folder.path + "/secret"
         try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
@@ -84,7 +84,7 @@ struct DiskFolderTests {
         arguments: [0x7fff_fffe, 0x7fff_ffff, 0x8000_0000, 4_000_000_000] as [Double])
     func expirationSurvivesRestartBeyond2038(seconds: Double) throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         let date = StorageExpiration.date(Date(timeIntervalSince1970: seconds))
         try disk?.store(value: Data("a".utf8), forKey: "a", expiration: date)
         try disk?.store(value: Data("b".utf8), forKey: "b", expiration: .never)
@@ -187,11 +187,11 @@ struct DiskFolderTests {
         let fixture = try DiskFixture()
         let gate = DispatchSemaphore(value: 0)
         let disk = try fixture.open(beforeListing: { gate.wait() })
-        disk.files.state.withLock { $0.isFlushScheduled = true }
-        disk.files.flush()
-        #expect(!disk.files.state.withLock { $0.isFlushScheduled })
+        disk.state.withLock { $0.isFlushScheduled = true }
+        disk.flush(least: true)
+        #expect(!disk.state.withLock { $0.isFlushScheduled })
         gate.signal()
-        disk.files.waitUntilListed()
+        disk.waitUntilListed()
     }
 
     @Test("An unhashed key keeps one file extension")
@@ -204,7 +204,9 @@ struct DiskFolderTests {
         #expect(naming.name(of: "Photo.jpg") == "^photo.jpg")
         #expect(naming.name(of: "photo.JPG") == "photo.^j^p^g")
         #expect(naming.name(of: ".hidden.jpg").hasSuffix(".jpg"))
-        #expect(naming.name(of: "test.gif", forcedExtension: "gif") == "%" + FileNaming.sha256("test.gif") + ".gif")
+        #expect(
+            naming.name(of: EntryKey("test.gif", forcedExtension: "gif")) == "%" + FileNaming.sha256("test.gif")
+                + ".gif")
         #expect(
             FileNaming(isHashed: false, pathExtension: "gif", takesKeyExtension: true).name(of: "test.gif")
                 == "test.gif.gif")
@@ -333,7 +335,7 @@ struct DiskFolderTests {
     @Test("A folder in use is refused, its descriptor closed once, and it is free afterwards")
     func folderInUseIsRefusedAndReleased() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         let url = try #require(disk?.directoryURL)
         // A descriptor that is closed twice fails an assertion.
         for _ in 0..<50 { #expect(throws: CacheError.self) { _ = try DirectoryLock(url, patience: .zero) } }

@@ -53,8 +53,8 @@ struct DiskOwnerTests {
         let cache = fixture.cache
         await cache.store(Blob("old"), forKey: "a")
         // Otherwise the thread that completes this store would complete the next ones, too.
-        await waitUntil { cache.tiers.disk.undeliveredCount == 0 }
-        cache.tiers.disk.queue.suspend()
+        await waitUntil { cache.disk.undeliveredCount == 0 }
+        cache.disk.queue.suspend()
         let completed = Mutex<[String]>([])
         for name in ["first", "second"] {
             cache.store(Blob(name), forKey: "a") { _ in completed.withLock { $0.append(name) } }
@@ -65,8 +65,8 @@ struct DiskOwnerTests {
         #expect(cache.imageInMemory(forKey: "a") == Blob("second"))
         // Completions of other calls do not run on the waiting thread.
         #expect(completed.withLock { $0 } == [])
-        cache.tiers.disk.queue.resume()
-        await cache.tiers.settleDisk()
+        cache.disk.queue.resume()
+        await cache.settleDisk()
         while completed.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(completed.withLock { $0 } == ["first", "second"])
     }
@@ -132,9 +132,9 @@ struct DiskOwnerTests {
         cache.clearMemoryCache()
         serializer.close()
         let group = DispatchGroup()
-        func store(_ key: String, _ options: CacheOptions = CacheOptions()) {
+        func store(_ key: some EntryNaming, _ options: CacheOptions = CacheOptions()) {
             group.enter()
-            cache.store(Blob(key), forKey: key, options: options) { result in
+            cache.store(Blob(key.entryKey.key), forKey: key, options: options) { result in
                 #expect(throws: Never.self) { try result.diskCacheResult.get() }
                 group.leave()
             }
@@ -143,12 +143,12 @@ struct DiskOwnerTests {
         for number in 0..<6 { store("k\(number)") }
         // The value on disk that it replaces has another category.
         store("replaced", listed)
-        store("variants", CacheOptions(categories: [], processorIdentifier: "small"))
+        store(EntryKey("variants", processorIdentifier: "small"))
         store(EntryOrigin.privateKey("private", of: "u1"))
         // If one of these waited for a serializer, it would never return.
         await cache.remove(category: "c")
         await cache.removeVariants(ofKey: "variants")
-        await cache.tiers.removePrivate(ofUser: "u1")
+        await cache.removePrivate(ofUser: "u1")
         for key in ["replaced", "gone"] { #expect(try await cache.image(forKey: key).image == nil) }
         async let again: Void = cache.remove(category: "c")
         #expect(load(cache, "there")?.cacheType == .disk)
@@ -190,10 +190,10 @@ struct DiskOwnerTests {
         cache.store(Blob("a"), forKey: "a", completionHandler: nil)
         cache.clearMemoryCache()
         let load = Task { try await cache.image(forKey: "a") }
-        await waitUntil { cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") } }
+        await waitUntil { cache.memoryStorage.core.withLock { $0.reads.isPending("a") } }
         load.cancel()
         await #expect(throws: CancellationError.self) { try await load.value }
-        #expect(!cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") })
+        #expect(!cache.memoryStorage.core.withLock { $0.reads.isPending("a") })
         serializer.open()
         #expect(try await cache.image(forKey: "a").image == Blob("a"))
         withExtendedLifetime(folder) {}
@@ -205,8 +205,8 @@ struct DiskOwnerTests {
         let gate = DispatchSemaphore(value: 0)
         let owner = DiskOwner(clock: ManualClock()) { _ in
             try DiskStorage(
-                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
-                onStep: { _ in }, beforeListing: { gate.wait() })
+                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero), seed: 1,
+                patience: .seconds(1), calls: SteppedCalls(beforeListing: { gate.wait() }))
         } onFailure: { _ in
         }
         let group = DispatchGroup()
@@ -280,7 +280,7 @@ struct DiskOwnerTests {
         await cache.close()
 
         // The closed cache still exists and has removed nothing.
-        let next = try DiskStorage<Data>(config: fixture.nextConfig, policyNamed: "lru", clock: fixture.clock)
+        let next = try DiskStorage(config: fixture.nextConfig, policyNamed: "lru", clock: fixture.clock)
         #expect(next.count == 50 && next.use(category: "c").count == 50)
         try next.store(value: Data("n".utf8), forKey: "late")
         storage.removeAll()
@@ -310,8 +310,8 @@ struct DiskOwnerTests {
         cache.store(Blob("b"), forKey: "b", completionHandler: nil)
         let closing = Task { await cache.close() }
         // The closing waits for the store.
-        await waitUntil { cache.tiers.disk.storage == nil }
-        #expect(cache.tiers.disk.openStorage != nil && cache.isCached(forKey: "a"))
+        await waitUntil { cache.disk.storage == nil }
+        #expect(cache.disk.openStorage != nil && cache.isCached(forKey: "a"))
         await cache.clear()
         #expect(!cache.isCached(forKey: "a") && cache.imageCachedType(forKey: "b") == .none)
         #expect(try await cache.image(forKey: "a").image == nil)
@@ -331,7 +331,7 @@ struct DiskOwnerTests {
             }
             let (reading, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let steps = Mutex<[String]>([])
-            let work = { @Sendable (storage: DiskStorage<Data>) throws in
+            let work = { @Sendable (storage: DiskStorage) throws in
                 reading.signal()
                 mayGoOn.wait()
                 // In a closed storage this would throw.
@@ -479,7 +479,8 @@ struct DiskOwnerTests {
         }
         @Sendable func fails(_ key: String) async -> Bool {
             await withCheckedContinuation { continuation in
-                owner.perform(.read(key), { _ in }, done: { continuation.resume(returning: (try? $0.get()) == nil) })
+                owner.perform(
+                    .read(EntryKey(key)), { _ in }, done: { continuation.resume(returning: (try? $0.get()) == nil) })
             }
         }
         #expect(await fails("a") && patiences.withLock { $0 } == [.seconds(1)])
@@ -519,15 +520,15 @@ struct DiskOwnerTests {
     @Test("While the bytes of stores wait to be written, no further store is serialized")
     func bytesThatWaitAreBounded() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1 << 30))
-        let (cache, disk) = (fixture.cache, fixture.cache.tiers.disk)
+        let (cache, disk) = (fixture.cache, fixture.cache.disk)
         let count = 24
         let (prepared, written) = (Counter(), DispatchGroup())
         // The writers wait for the lock on the files.
         let (locked, mayWrite) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let files = try #require(cache.diskStorage).files
-        files.waitUntilListed()
+        let storage = try #require(cache.diskStorage)
+        storage.waitUntilListed()
         Thread.detachNewThread {
-            files.mutation.withLock { _ in
+            storage.mutation.withLock { _ in
                 locked.signal()
                 mayWrite.wait()
             }
@@ -557,7 +558,7 @@ struct DiskOwnerTests {
     @Test("A store that waits for an earlier one of its key does not keep that from being serialized")
     func boundOfBytesLetsEarlierStoresRun() async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1 << 30))
-        let disk = fixture.cache.tiers.disk
+        let disk = fixture.cache.disk
         let slow = DispatchQueue(label: "slow")
         slow.suspend()
         let ended = DispatchGroup()
@@ -586,16 +587,15 @@ struct DiskOwnerTests {
         let owner = DiskOwner(clock: clock) { patience in
             guard isFree.value else { throw CacheError.directoryInUse(URL(fileURLWithPath: folder.path)) }
             return try DiskStorage(
-                files: FileStore(
-                    config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience,
-                    beforeListing: { gate.wait() }))
+                config: config, seed: 1, clock: clock, patience: patience,
+                calls: SteppedCalls(beforeListing: { gate.wait() }))
         } onFailure: { _ in
         }
         isFree.value = true
         clock.advance(by: 10)
         let ended = Counter()
         for key in ["a", "b", "c"] {
-            owner.store(key) {
+            owner.store(EntryKey(key)) {
                 Data(key.utf8)
             } write: { storage, data in
                 _ = try storage.store(value: data, forKey: key)
@@ -662,11 +662,10 @@ struct DiskOwnerTests {
 
     /// Opens a storage of a folder.
     @discardableResult
-    private static func storage(_ folder: TemporaryFolder, _ patience: Duration) throws -> DiskStorage<Data> {
+    private static func storage(_ folder: TemporaryFolder, _ patience: Duration) throws -> DiskStorage {
         try DiskStorage(
-            files: FileStore(
-                config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
-                policy: ConfiguredPolicy(LRU.self), seed: 1, clock: ManualClock(), patience: patience))
+            config: .init(name: "x", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero), seed: 1,
+            clock: ManualClock(), patience: patience)
     }
 
     static func cache(_ serializer: GatedSerializer) throws -> (ImageCache<Blob>, TemporaryFolder) {

@@ -25,7 +25,7 @@ struct DiskRecoveryTests {
             let process = try ChildProcess(
                 executable.path, ["kill", fixture.folder.path, "\(round)", "\(life)", step])
             #expect(await process.ended() == .killed(by: SIGKILL), "round \(round), \(step), \(life)")
-            let disk = try DiskStorage<Data>(
+            let disk = try DiskStorage(
                 config: .init(
                     name: "killed", directory: URL(fileURLWithPath: fixture.folder.path), sizeLimit: 400_000))
             survivors += try expectWholeValues(in: disk, keys: 60)
@@ -36,7 +36,7 @@ struct DiskRecoveryTests {
 
     @Test("A lost or damaged index is rebuilt from the files in the order of their accesses", arguments: Loss.allCases)
     func lostIndexIsRebuiltFromFiles(loss: Loss) throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
             fixture.clock.advance(by: 1)
@@ -57,14 +57,14 @@ struct DiskRecoveryTests {
 
     @Test("A file without a row has no categories until a load states them")
     func fileWithoutRowHasNoCategories() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         let context = AccessContext(categories: ["k"])
         for key in ["a", "b"] { try disk?.store(value: bytes(10), forKey: key, context: context) }
         let index = try #require(disk?.directoryURL.appendingPathComponent(".halcyon/index.sqlite").path)
         try fixture.close(&disk)
         try FileManager.default.removeItem(atPath: index)
         let reopened = try fixture.open()
-        reopened.files.waitUntilListed()
+        reopened.waitUntilListed()
         #expect(try reopened.value(forKey: "a", context: context) != nil)
         reopened.remove(category: "k")
         #expect(!reopened.isCached(forKey: "a") && reopened.isCached(forKey: "b"))
@@ -91,13 +91,13 @@ struct DiskRecoveryTests {
     @Test("Values that expired while no process had the folder open are removed at the start")
     func expiredValuesAreRemovedAtStart() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "old", expiration: .seconds(10))
         try disk?.store(value: bytes(10), forKey: "new", expiration: .seconds(30))
         try fixture.close(&disk)
         fixture.clock.advance(by: 11)
         let reopened = try fixture.open()
-        reopened.files.waitUntilListed()
+        reopened.waitUntilListed()
         #expect(reopened.count == 1 && reopened.isCached(forKey: "new"))
         #expect(try fixture.files().count == 1)
         try fixture.expectAgreement(reopened)
@@ -135,7 +135,7 @@ struct DiskRecoveryTests {
 
     @Test("A file truncated outside the cache is removed at the next start")
     func truncatedFileIsRemovedAtStart() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(9_000), forKey: "a")
         let path = try #require(disk?.cacheFileURL(forKey: "a").path)
         try fixture.close(&disk)
@@ -145,7 +145,7 @@ struct DiskRecoveryTests {
         var times = [status.lastAccess, status.modified]
         utimensat(AT_FDCWD, path, &times, 0)
         disk = try fixture.open()
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         #expect(try disk?.value(forKey: "a") == nil)
         try fixture.expectAgreement(try #require(disk))
     }

@@ -23,9 +23,9 @@ struct DiskStorageTests {
     @Test("Any value that converts to data and back can be stored")
     func anySerializableValueCanBeStored() throws {
         let config = fixture.config()
-        let disk = try DiskStorage<Note>(config: config)
+        let disk = try DiskStorage(config: config)
         try disk.store(value: Note(text: "hello"), forKey: "a")
-        #expect(try disk.value(forKey: "a") == Note(text: "hello"))
+        #expect(try disk.value(forKey: "a", as: Note.self) == Note(text: "hello"))
         #expect(throws: CacheError.self) { try disk.store(value: Note(text: "refuse"), forKey: "b") }
         #expect(!disk.isCached(forKey: "b"))
     }
@@ -41,22 +41,22 @@ struct DiskStorageTests {
             #expect(["a", "b", "c", "d"].filter { disk.isCached(forKey: $0) } == expected)
             try fixture.expectAgreement(disk)
         }
-        #expect(throws: CacheError.self) { try DiskStorage<Data>(config: fixture.config(), policyNamed: "belady") }
+        #expect(throws: CacheError.self) { try DiskStorage(config: fixture.config(), policyNamed: "belady") }
     }
 
     @Test("An absent name is answered without the file system, unless the listing failed")
     func absentNameNeedsNoFileSystem() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "a")
         let url = try #require(disk?.cacheFileURL(forKey: "b"))
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         // The file exists, so a look-up in the file system would find it.
         try bytes(10).write(to: url)
         #expect(disk?.isCached(forKey: "b") == false)
         #expect(try disk?.value(forKey: "b") == nil)
         try fixture.close(&disk)
         disk = try fixture.open(beforeListing: { throw SystemError(code: EIO) })
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         fixture.clock.set(0)
         let now = Date(timeIntervalSince1970: 100)
         try FileManager.default.setAttributes([.modificationDate: now], ofItemAtPath: url.path)
@@ -71,7 +71,7 @@ struct DiskStorageTests {
 
     @Test("A store during the first listing is kept, and earlier values are found at once")
     func storeDuringListingIsKept() async throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b"] { try disk?.store(value: bytes(10), forKey: key) }
         try fixture.close(&disk)
         let gate = DispatchSemaphore(value: 0)
@@ -111,7 +111,7 @@ struct DiskStorageTests {
         disk.flush()
         try FileManager.default.removeItem(at: disk.directoryURL)
         // A lock belongs to an open directory, so that a second storage acts like a second process.
-        var other: DiskStorage<Data>? = try fixture.open()
+        var other: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] { try other?.store(value: bytes(20), forKey: key) }
         other?.flush()
 
@@ -160,7 +160,7 @@ struct DiskStorageTests {
     func pathBlockIsCalledOnceAndReleased() throws {
         let calls = Mutex(0)
         weak var owner: Removals?
-        let disk: DiskStorage<Data>
+        let disk: DiskStorage
         do {
             let kept = Removals()
             owner = kept
@@ -180,12 +180,12 @@ struct DiskStorageTests {
 
     @Test("Unreadable bytes are an error with the file and the reason")
     func unreadableBytesAreAnError() throws {
-        let disk = try DiskStorage<Note>(config: fixture.config())
+        let disk = try DiskStorage(config: fixture.config())
         try disk.store(value: Note(text: "a"), forKey: "a")
         try Data([0xff]).write(to: disk.cacheFileURL(forKey: "a"))
         try FileManager.default.setAttributes(
             [.modificationDate: Date.distantFuture], ofItemAtPath: disk.cacheFileURL(forKey: "a").path)
-        let error = #expect(throws: CacheError.self) { try disk.value(forKey: "a") }
+        let error = #expect(throws: CacheError.self) { try disk.value(forKey: "a", as: Note.self) }
         guard case .cannotLoadDataFromDisk(let url, let underlying)? = error else {
             Issue.record("another error: \(String(describing: error))")
             return
@@ -244,7 +244,7 @@ struct DiskStorageTests {
 
     @Test("A directory is used by one storage at a time")
     func directoryHasOneStorage() throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(1), forKey: "a")
         let error = #expect(throws: CacheError.self) { try fixture.open() }
         #expect(error?.description.hasSuffix("one at a time may use a directory.") == true)

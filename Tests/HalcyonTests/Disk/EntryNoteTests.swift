@@ -14,8 +14,9 @@ struct EntryNoteTests {
         _ cache: ImageCache<Blob>, _ key: String, note: String?, options: CacheOptions = CacheOptions(), cost: Int = 10
     ) async {
         await withCheckedContinuation { continuation in
-            cache.tiers.store(
-                Blob(key, cost: cost), original: nil, forKey: key, toDisk: true, options: options,
+            cache.store(
+                Blob(key, cost: cost), original: nil, forKey: EntryKey(key), toMemory: true, toDisk: true,
+                options: options,
                 note: { _, _ in note.map { Data($0.utf8) } }
             ) { _ in continuation.resume() }
         }
@@ -34,7 +35,7 @@ struct EntryNoteTests {
     }
 
     private func count(_ fixture: CacheFixture) -> Int? {
-        fixture.cache.diskStorage?.files.state.withLock { $0.noteCount }
+        fixture.cache.diskStorage?.state.withLock { $0.noteCount }
     }
 
     enum Loss: CaseIterable {
@@ -45,19 +46,19 @@ struct EntryNoteTests {
     @Test("A note goes with its entry, whichever way that goes", arguments: Loss.allCases)
     func noteGoesWithItsEntry(loss: Loss) async throws {
         let fixture = try CacheFixture { $0.sizeLimit = 4 * 4_096 }
-        let (cache, files) = (fixture.cache, try #require(fixture.cache.diskStorage).files)
+        let (cache, disk) = (fixture.cache, try #require(fixture.cache.diskStorage))
         let key = loss == .forgetting ? EntryOrigin.privateKey("a", of: "u7") : "a"
         var options = CacheOptions(categories: ["c"])
         options.diskCacheExpiration = .seconds(10)
         await store(cache, key, note: "of a", options: options)
         await store(cache, "b", note: "of b")
-        #expect(count(fixture) == 2 && cache.tiers.notes.note(of: key) == Data("of a".utf8))
+        #expect(count(fixture) == 2 && cache.notes.note(of: key) == Data("of a".utf8))
         #expect(try await written(fixture) == ["of a", "of b"])
         switch loss {
         case .removal: await cache.remove(forKey: key)
         case .category: await cache.remove(category: "c")
         case .variants: await cache.removeVariants(ofKey: key)
-        case .forgetting: try await cache.tiers.forget(user: "u7") {}
+        case .forgetting: try await cache.forget(user: "u7") {}
         case .eviction:
             for name in ["x", "y"] { await store(cache, name, note: nil, cost: 4_000) }
             cache.clearMemoryCache()
@@ -76,17 +77,17 @@ struct EntryNoteTests {
         case .storeInMemory: await cache.store(Blob(), forKey: key, toDisk: false)
         case .otherBytes: await cache.store(Blob("other"), forKey: key)
         case .lostFile:
-            try FileManager.default.removeItem(at: files.url(forKey: key, forcedExtension: nil))
+            try FileManager.default.removeItem(at: disk.cacheFileURL(forKey: key))
             cache.clearMemoryCache()
             #expect(try await cache.image(forKey: key).image == nil)
         }
-        await fixture.cache.tiers.settleDisk()
-        #expect(count(fixture) == 1 && cache.tiers.notes.note(of: key) == nil)
-        #expect(await cache.tiers.notes.settled(of: "b") == Data("of b".utf8))
+        await fixture.cache.settleDisk()
+        #expect(count(fixture) == 1 && cache.notes.note(of: key) == nil)
+        #expect(await cache.notes.settled(of: "b") == Data("of b".utf8))
         #expect(try await written(fixture) == ["of b"])
         // A note without an entry is not kept.
         if loss != .otherBytes {
-            await cache.tiers.notes.set(Data("late".utf8), of: key)
+            await cache.notes.set(Data("late".utf8), of: key)
             #expect(count(fixture) == 1)
         }
     }
@@ -94,21 +95,21 @@ struct EntryNoteTests {
     @Test("More notes than 16,384 are kept, over a restart, in less than half a kilobyte each")
     func notesHaveNoLimitOfTheirOwn() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open(flushDelay: .seconds(3_600))
+        var disk: DiskStorage? = try fixture.open(flushDelay: .seconds(3_600))
         let count = 18_000
         for number in 0..<count {
-            _ = try disk?.files.store(
-                Data(), forKey: "k\(number)", forcedExtension: nil, expiration: .never, context: AccessContext(),
-                note: bytes(120, UInt8(number % 251)))
+            _ = try disk?.store(
+                Data(), EntryKey("k\(number)"), expiration: .never, context: AccessContext(),
+                note: { _, _ in bytes(120, UInt8(number % 251)) })
         }
         let index = try #require(disk?.directoryURL.path) + "/.halcyon/index.sqlite"
         try fixture.close(&disk)
         let size = try FileManager.default.attributesOfItem(atPath: index)[.size] as? Int
         #expect(size.map { $0 < count * 512 } == true)
         let reopened = try fixture.open()
-        reopened.files.waitUntilListed()
+        reopened.waitUntilListed()
         let kept = (0..<count).filter {
-            reopened.files.note(forKey: "k\($0)", forcedExtension: nil) == bytes(120, UInt8($0 % 251))
+            reopened.note(of: EntryKey("k\($0)")) == bytes(120, UInt8($0 % 251))
         }
         #expect(kept.count == count)
     }
@@ -116,18 +117,18 @@ struct EntryNoteTests {
     @Test("A note is read without the disk, and waits for pending stores of its key only")
     func noteIsReadWithoutDisk() async throws {
         let fixture = try CacheFixture()
-        let (cache, notes) = (fixture.cache, fixture.cache.tiers.notes)
+        let (cache, notes) = (fixture.cache, fixture.cache.notes)
         await store(cache, "a", note: "of a")
-        cache.tiers.disk.queue.suspend()
+        cache.disk.queue.suspend()
         try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
         #expect(await notes.settled(of: "a") == Data("of a".utf8))
         #expect(await notes.settled(of: "none") == nil)
         try FileManager.default.createDirectory(
             atPath: fixture.folder.path + "/halcyon.cache.test", withIntermediateDirectories: false)
         let stored = Task { await store(cache, "a", note: "newer") }
-        await waitUntil { !cache.tiers.disk.isFree("a") }
+        await waitUntil { !cache.disk.isFree("a") }
         let found = Task { await notes.settled(of: "a") }
-        cache.tiers.disk.queue.resume()
+        cache.disk.queue.resume()
         await stored.value
         #expect(await found.value == Data("newer".utf8))
     }
@@ -141,24 +142,23 @@ struct EntryNoteTests {
         func open() -> DiskOwner {
             DiskOwner(clock: clock) { patience in
                 try DiskStorage(
-                    files: FileStore(
-                        config: config, policy: ConfiguredPolicy(LRU.self), seed: 1, clock: clock, patience: patience,
-                        beforeListing: { if isGated.value { gate.wait() } }))
+                    config: config, seed: 1, clock: clock, patience: patience,
+                    calls: SteppedCalls(beforeListing: { if isGated.value { gate.wait() } }))
             } onFailure: { _ in
             }
         }
         let first = open()
         for (number, name) in [nil, "webp"].enumerated() {
-            _ = try first.openStorage?.files.store(
-                Data(), forKey: "a", forcedExtension: name, expiration: nil, context: AccessContext(),
-                note: Data([UInt8(number)]))
+            _ = try first.openStorage?.store(
+                Data(), EntryKey("a", forcedExtension: name), expiration: nil, context: AccessContext(),
+                note: { _, _ in Data([UInt8(number)]) })
         }
         await first.close()
         isGated.value = true
         let second = open()
         let notes = EntryNotes(disk: second)
         #expect(notes.note(of: "a") == nil)
-        let found = Task { await (notes.settled(of: "a"), notes.settled(of: "a", forcedExtension: "webp")) }
+        let found = Task { await (notes.settled(of: "a"), notes.settled(of: EntryKey("a", forcedExtension: "webp"))) }
         gate.signal()
         let (plain, webp) = await found.value
         #expect(plain == Data([0]) && webp == Data([1]))
@@ -170,7 +170,7 @@ struct EntryNoteTests {
     @Test("A store of the same bytes may keep the note, and a note may be set for expected bytes only")
     func noteIsOfItsBytes() async throws {
         let fixture = try CacheFixture()
-        let (tiers, notes) = (fixture.cache.tiers, fixture.cache.tiers.notes)
+        let (cache, notes) = (fixture.cache, fixture.cache.notes)
         let seen = Mutex<[[Data?]]>([])
         for _ in 0..<2 {
             await withCheckedContinuation { continuation in
@@ -178,7 +178,7 @@ struct EntryNoteTests {
                     seen.withLock { $0.append([data, earlier]) }
                     return earlier ?? Data([1])
                 }
-                tiers.keepOriginal({ bytes(3) }, forKey: "a", options: CacheOptions(), note: note) {
+                cache.keepOriginal({ bytes(3) }, forKey: "a", options: CacheOptions(), note: note) {
                     continuation.resume()
                 }
             }
@@ -201,10 +201,10 @@ struct EntryNoteTests {
         await store(cache, "a", note: "of a", options: options)
         fixture.clock.advance(by: 10)
         #expect(try await cache.image(forKey: "a").cacheType == .memory)
-        #expect(await cache.tiers.notes.settled(of: "a") == Data("of a".utf8))
+        #expect(await cache.notes.settled(of: "a") == Data("of a".utf8))
         await cache.cleanExpiredDiskCache()
         #expect(try await cache.image(forKey: "a").cacheType == .memory)
-        #expect(await cache.tiers.notes.settled(of: "a") == nil)
+        #expect(await cache.notes.settled(of: "a") == nil)
     }
 
     @Test("A note of a file that was replaced since its row was written is dropped at the start")

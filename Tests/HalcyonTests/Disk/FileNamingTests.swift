@@ -24,7 +24,7 @@ struct FileNamingTests {
         func found(_ key: String) -> String? { FileNaming.fileExtension(of: key) }
         #expect(withExtension.name(of: "abc") == abc)
         #expect(withExtension.name(of: "a/b.jpg").hasSuffix(".jpg"))
-        #expect(hashed.name(of: "abc", forcedExtension: "png") == abc + ".png")
+        #expect(hashed.name(of: EntryKey("abc", forcedExtension: "png")) == abc + ".png")
         #expect(
             FileNaming(isHashed: true, pathExtension: "bin", takesKeyExtension: true).name(of: "abc") == abc + ".bin")
         #expect(found("a.jpg") == "jpg")
@@ -36,7 +36,7 @@ struct FileNamingTests {
         #expect(found("a.") == nil)
         #expect(found("a.j/pg") == nil)
         #expect(found("a.jpé") == nil)
-        #expect(hashed.name(of: "abc", forcedExtension: "../x") == abc)
+        #expect(hashed.name(of: EntryKey("abc", forcedExtension: "../x")) == abc)
     }
 
     @Test("Every key gets its own file name inside the folder", arguments: [true, false])
@@ -75,7 +75,7 @@ struct FileNamingTests {
             var owners: [String: String] = [:]
             for key in keys {
                 for forced in [nil, "jpg", "png", "../x"] {
-                    let name = naming.name(of: key, forcedExtension: forced)
+                    let name = naming.name(of: EntryKey(key, forcedExtension: forced))
                     #expect(owners[name.lowercased(), default: key] == key, "\(name)")
                     owners[name.lowercased()] = key
                     #expect(naming.isOwn(name), "\(name)")
@@ -84,15 +84,15 @@ struct FileNamingTests {
         }
         // Without a forced extension, and with one where all names have extensions, names are as before.
         #expect(raw.name(of: "photo.jpg") == "photo.jpg")
-        #expect(raw.name(of: "photo", forcedExtension: "jpg") == "%" + FileNaming.sha256("photo") + ".jpg")
+        #expect(raw.name(of: EntryKey("photo", forcedExtension: "jpg")) == "%" + FileNaming.sha256("photo") + ".jpg")
         #expect(
             FileNaming(isHashed: false, pathExtension: "bin", takesKeyExtension: false)
-                .name(of: "photo", forcedExtension: "jpg") == "photo.jpg")
+                .name(of: EntryKey("photo", forcedExtension: "jpg")) == "photo.jpg")
         let fixture = try DiskFixture()
         let disk = try fixture.open { $0.usesHashedFileName = false }
-        try disk.store(value: Data("forced".utf8), forKey: "photo", forcedExtension: "jpg")
+        try disk.store(value: Data("forced".utf8), forKey: EntryKey("photo", forcedExtension: "jpg"))
         try disk.store(value: Data("plain".utf8), forKey: "photo.jpg")
-        #expect(try disk.value(forKey: "photo", forcedExtension: "jpg") == Data("forced".utf8))
+        #expect(try disk.value(forKey: EntryKey("photo", forcedExtension: "jpg")) == Data("forced".utf8))
         #expect(try disk.value(forKey: "photo.jpg") == Data("plain".utf8))
     }
 
@@ -111,7 +111,7 @@ struct FileNamingTests {
     func invalidCacheNameIsRefused(name: String) throws {
         let folder = try DiskFixture().folder
         #expect(throws: CacheError.self) {
-            try DiskStorage<Data>(config: .init(name: name, directory: URL(fileURLWithPath: folder.path)))
+            try DiskStorage(config: .init(name: name, directory: URL(fileURLWithPath: folder.path)))
         }
     }
 }

@@ -53,18 +53,18 @@ struct FullDiskTests {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
         // A long delay, so that the index is not written before the disk is full.
-        var disk: DiskStorage<Data>? = try fixture.open(flushDelay: .seconds(3_600))
+        var disk: DiskStorage? = try fixture.open(flushDelay: .seconds(3_600))
         for number in 0..<40 {
             try disk?.store(
                 value: bytes(4_096), forKey: "k\(number)", context: AccessContext(categories: ["c\(number % 2)"]))
         }
         #expect(small.fill())
         disk?.flush()
-        #expect(disk?.files.state.withLock { $0.unindexed.count } == 40)
+        #expect(disk?.state.withLock { $0.unindexed.count } == 40)
         for number in 0..<40 { #expect(try disk?.value(forKey: "k\(number)") == bytes(4_096)) }
         try small.empty()
         disk?.flush()
-        #expect(disk?.files.state.withLock { $0.unindexed.count } == 0)
+        #expect(disk?.state.withLock { $0.unindexed.count } == 0)
         try fixture.close(&disk)
         let again = try fixture.open()
         #expect(again.use(category: "c1").count == 20)
@@ -89,7 +89,7 @@ struct FullDiskTests {
     }
 
     private func start(_ fixture: DiskFixture, _ begin: () -> Bool, _ end: () throws -> Bool) throws {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b"] {
             try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
         }
@@ -137,7 +137,7 @@ struct FullDiskTests {
     func readOnlyUnlistedDiskHidesRemovedValues() throws {
         guard let small = try SmallDisk(kilobytes: 1_000) else { return }
         let fixture = try DiskFixture(on: small)
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b"] { try disk?.store(value: bytes(4_096), forKey: key) }
         try fixture.close(&disk)
         #expect(small.remount("ro"))

@@ -23,7 +23,7 @@ struct IndexSchemaTests {
 
     /// Stores three values, and puts an index of an older version in place of the present one.
     private func withOlderIndex(_ fixture: DiskFixture, _ version: Int) throws -> String {
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(10), forKey: key, context: AccessContext(categories: ["k"]))
             fixture.clock.advance(by: 1)
@@ -47,16 +47,16 @@ struct IndexSchemaTests {
         let fixture = try DiskFixture()
         let hidden = try withOlderIndex(fixture, version)
         try FileManager.default.createDirectory(atPath: hidden + "/freshness", withIntermediateDirectories: false)
-        var disk: DiskStorage<Data>? = try fixture.open { $0.sizeLimit = 3 * 4_096 }
-        disk?.files.waitUntilListed()
+        var disk: DiskStorage? = try fixture.open { $0.sizeLimit = 3 * 4_096 }
+        disk?.waitUntilListed()
         #expect(disk?.use(category: "k").count == 3)
-        disk?.files.set(note: Data([1]), forKey: "a", forcedExtension: nil)
+        disk?.set(note: Data([1]), of: "a")
         try disk?.store(value: bytes(10), forKey: "d")
         #expect(["a", "b", "c", "d"].filter { disk?.isCached(forKey: $0) == true } == ["a", "c", "d"])
         try fixture.close(&disk)
         disk = try fixture.open()
-        disk?.files.waitUntilListed()
-        #expect(disk?.files.note(forKey: "a", forcedExtension: nil) == Data([1]))
+        disk?.waitUntilListed()
+        #expect(disk?.note(of: "a") == Data([1]))
         #expect(disk?.use(category: "k").count == 2)
         // The files of notes that version 2 kept beside the index are gone.
         #expect(!FileManager.default.fileExists(atPath: hidden + "/freshness"))
@@ -73,14 +73,14 @@ struct IndexSchemaTests {
     @Test("A table of another shape is replaced; an error that is no damage leaves the file alone")
     func otherShapeIsReplaced() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         try disk?.store(value: bytes(10), forKey: "a", context: AccessContext(categories: ["k"]))
         let hidden = try #require(disk?.directoryURL.path) + "/.halcyon"
         try fixture.close(&disk)
         let path = hidden + "/index.sqlite"
         try DatabaseQueue(path: path).write { try $0.execute(sql: "DROP TABLE entry; CREATE TABLE entry (name TEXT)") }
         disk = try fixture.open()
-        disk?.files.waitUntilListed()
+        disk?.waitUntilListed()
         #expect(disk?.isCached(forKey: "a") == true && disk?.use(category: "k").count == 0)
         try disk?.store(value: bytes(10), forKey: "a", context: AccessContext(categories: ["k"]))
         try fixture.close(&disk)

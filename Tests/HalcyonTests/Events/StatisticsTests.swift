@@ -57,7 +57,7 @@ struct StatisticsTests {
     func concurrentHitsAreCountedOnce(inLanes: Bool) async throws {
         let fixture = try CacheFixture(memory: .lasting(cost: 1_000))
         let cache = fixture.cache
-        if inLanes { cache.core.state.takeAllLanes() }
+        if inLanes { cache.core.takeAllLanes() }
         for number in 0..<50 {
             await cache.store(
                 Blob(), forKey: "k\(number)", toDisk: false, options: CacheOptions(categories: ["stored"]))
@@ -123,8 +123,7 @@ struct StatisticsTests {
         var ahead = CacheOptions()
         ahead.isPrefetch = true
         await withCheckedContinuation { continuation in
-            cache.tiers.store(Blob(cost: 3), original: nil, forKey: "a", toMemory: false, toDisk: true, options: ahead)
-            { _ in
+            cache.store(Blob(cost: 3), original: nil, forKey: "a", toMemory: false, toDisk: true, options: ahead) { _ in
                 continuation.resume()
             }
         }
@@ -159,12 +158,13 @@ struct StatisticsTests {
     func recorderGetsEveryAccessOnce() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
-        let options = CacheOptions(categories: ["x"], user: "u", processorIdentifier: "p")
-        _ = try await cache.image(forKey: "a", options: options)
-        await cache.store(Blob(cost: 7), forKey: "a", options: options)
-        _ = try await cache.image(forKey: "a", options: options)
+        let options = CacheOptions(categories: ["x"], user: "u")
+        let variant = EntryKey("a", processorIdentifier: "p")
+        _ = try await cache.image(forKey: variant, options: options)
+        await cache.store(Blob(cost: 7), forKey: variant, options: options)
+        _ = try await cache.image(forKey: variant, options: options)
         cache.clearMemoryCache()
-        _ = try await cache.image(forKey: "a", options: options)
+        _ = try await cache.image(forKey: variant, options: options)
         _ = try await cache.image(forKey: "b")
         cache.recordMiss(forKey: "b")
         var ahead = CacheOptions()

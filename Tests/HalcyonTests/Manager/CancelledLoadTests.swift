@@ -17,11 +17,11 @@ struct CancelledLoadTests {
         // Reads of the file wait for this change of it.
         let gate = DispatchSemaphore(value: 0)
         let change = Task {
-            await bed.cache.tiers.onDisk(.change(fake("a").absoluteString)) { _ in gate.wait() }
+            await bed.cache.onDisk(.change(EntryKey(fake("a").absoluteString))) { _ in gate.wait() }
         }
-        await waitUntil { bed.cache.tiers.disk.pendingCount == 1 }
+        await waitUntil { bed.cache.disk.pendingCount == 1 }
         let load = bed.start(bed.options(kind), kind)
-        await waitUntil { bed.cache.tiers.disk.pendingCount == 2 }
+        await waitUntil { bed.cache.disk.pendingCount == 2 }
         load.cancel()
         gate.signal()
         _ = await change.value
@@ -195,12 +195,12 @@ struct CancelledLoadTests {
         options.waitForCache = true
         let load = Task { [options] in await failure { try await bed.manager.image(for: fake("a"), options: options) } }
         await bed.transport.waitForCalls(1)
-        bed.cache.tiers.disk.queue.suspend()
+        bed.cache.disk.queue.suspend()
         bed.transport.answer("a", bed.sample.file)
         await waitUntil { bed.cache.memoryStorage.count == 1 }
         load.cancel()
         #expect(await load.value is CancellationError)
-        bed.cache.tiers.disk.queue.resume()
+        bed.cache.disk.queue.resume()
         await bed.settle()
         #expect(bed.cache.isCached(forKey: fake("a").absoluteString))
     }

@@ -34,13 +34,13 @@ struct ManagerFixture {
             serializer: BitmapSerializer(), clock: clock, recorder: recorder,
             triggers: triggers)
         // Tests advance the clock by minutes, long after a real listing would have ended.
-        if folder != nil { cache.diskStorage?.files.waitUntilListed() }
+        if folder != nil { cache.diskStorage?.waitUntilListed() }
         downloader = .test(transport, clock: clock) { $0.isNetworkConstrained = { constrained } }
         manager = HalcyonManager(cache: cache, downloader: downloader)
     }
 
     /// Waits until the disk has completed its pending operations.
-    func settle() async { await cache.tiers.settleDisk() }
+    func settle() async { await cache.settleDisk() }
 }
 
 /// A small picture and a file that decodes to it.

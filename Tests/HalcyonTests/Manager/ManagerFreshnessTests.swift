@@ -63,12 +63,12 @@ struct ManagerFreshnessTests {
         _ = try await fixture.manager.image(for: url, options: options())
         // What has neither a folder nor a thread reads nothing.
         try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
-        fixture.cache.tiers.disk.queue.suspend()
+        fixture.cache.disk.queue.suspend()
         for _ in 0..<10 {
             let found = try await fixture.manager.image(for: url, options: options())
             #expect(found.cacheType == .memory && found.image == sample.picture)
         }
-        fixture.cache.tiers.disk.queue.resume()
+        fixture.cache.disk.queue.resume()
         #expect(versions.log == ["200 -"])
     }
 
@@ -186,9 +186,9 @@ struct ManagerFreshnessTests {
         options.processor = BlackWhiteImageProcessor()
         let renewed = try await fixture.manager.image(for: url, options: options)
         #expect(try renewed.image == BlackWhiteImageProcessor().process(new.picture))
-        #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) != nil)
+        #expect(fixture.cache.notes.note(of: url.absoluteString) != nil)
         await fixture.cache.clear()
-        #expect(fixture.cache.tiers.notes.note(of: url.absoluteString) == nil)
+        #expect(fixture.cache.notes.note(of: url.absoluteString) == nil)
     }
 
     /// A transport that answers with a picture, its fields and a status, and 304 to its tag; or fails.
@@ -367,7 +367,7 @@ struct ManagerFreshnessTests {
         transport.answer("a", sample.file, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         _ = try await fixture.manager.image(for: fake("a"), options: options())
         let key = fake("a").absoluteString
-        let note = fixture.cache.tiers.notes.note(of: key)
+        let note = fixture.cache.notes.note(of: key)
         fixture.clock.advance(by: 11)
         let load = Task { [options = options()] in try await fixture.manager.image(for: fake("a"), options: options) }
         await transport.waitForCalls(2)
@@ -375,7 +375,7 @@ struct ManagerFreshnessTests {
         #expect(await failure { try await load.value } is CancellationError)
         await waitUntil { fixture.manager.loader.checks.count == 0 }
         await fixture.settle()
-        #expect(fixture.cache.tiers.notes.note(of: key) == note && note != nil)
+        #expect(fixture.cache.notes.note(of: key) == note && note != nil)
         #expect(fixture.manager.loader.pauses.count == 0 && fixture.cache.isCached(forKey: key))
     }
 }

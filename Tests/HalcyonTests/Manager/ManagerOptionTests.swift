@@ -78,7 +78,8 @@ struct ManagerOptionTests {
                 $0.waitForCache = true
             })
         #expect(other.cache.isCached(forKey: fake("b").absoluteString))
-        #expect(fixture.cache.isCached(forKey: fake("b").absoluteString, processorIdentifier: half.identifier))
+        #expect(
+            fixture.cache.isCached(forKey: EntryKey(fake("b").absoluteString, processorIdentifier: half.identifier)))
     }
 
     @Test("Removing a URL removes it from the caches of the default options, each once")
@@ -90,12 +91,11 @@ struct ManagerOptionTests {
         }
         let manager = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, defaultOptions: defaults)
         #expect(manager.caches.count == 3)
-        var half = CacheOptions()
-        half.processorIdentifier = "half"
         let key = fake("a").absoluteString
+        let half = EntryKey(key, processorIdentifier: "half")
         for cache in manager.caches {
             await cache.store(try EncodedPicture().picture, forKey: key)
-            await cache.store(try EncodedPicture().picture, forKey: key, options: half)
+            await cache.store(try EncodedPicture().picture, forKey: half)
         }
         await manager.remove(fake("a"))
         for cache in manager.caches {
@@ -188,7 +188,7 @@ struct ManagerOptionTests {
         }
         _ = try await manager.image(for: fake("a"), options: options)
         let key = fake("a").absoluteString
-        #expect(cache.imageCachedType(forKey: key, forcedExtension: "webp") == .memory)
+        #expect(cache.imageCachedType(forKey: EntryKey(key, forcedExtension: "webp")) == .memory)
         cache.clearMemoryCache()
         #expect(await manager.imageCachedType(for: Resource(fake("a")), options: options) == .disk)
         #expect(await manager.imageCachedType(for: Resource(fake("a"))) == .none)
@@ -213,7 +213,7 @@ struct ManagerOptionTests {
         }
         for (name, forced, isFromOriginal) in [("a", nil, true), ("b", "webp", false)] {
             _ = try fixture.cache.diskStorage?.store(
-                value: sample.file, forKey: fake(name).absoluteString, forcedExtension: forced)
+                value: sample.file, forKey: EntryKey(fake(name).absoluteString, forcedExtension: forced))
             let made = try await fixture.manager.image(for: fake(name), options: options)
             #expect(made.isFromOriginal == isFromOriginal)
         }
@@ -340,12 +340,10 @@ struct ManagerOptionTests {
         // After a restart only the index database lists the variants.
         let fixture = try ManagerFixture(FakeTransport(), folder: folder)
         let isCached = { (name: String, variant: String) in
-            fixture.cache.isCached(forKey: fake(name).absoluteString, processorIdentifier: variant)
+            fixture.cache.isCached(forKey: EntryKey(fake(name).absoluteString, processorIdentifier: variant))
         }
         #expect(isCached("a", "") && isCached("a", half.identifier))
-        var variant = CacheOptions()
-        variant.processorIdentifier = half.identifier
-        _ = try await fixture.cache.image(forKey: key, options: variant)
+        _ = try await fixture.cache.image(forKey: EntryKey(key, processorIdentifier: half.identifier))
         await fixture.manager.remove(fake("a"))
         #expect(!isCached("a", "") && !isCached("a", half.identifier))
         #expect(isCached("ab", "") && isCached("ab", half.identifier))

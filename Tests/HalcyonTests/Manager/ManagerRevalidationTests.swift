@@ -189,13 +189,13 @@ struct ManagerRevalidationTests {
         _ = try await fixture.manager.image(for: fake("a"), options: options)
         let key = fake("a").absoluteString
         let computed = key.computedKey(with: options.processor?.identifier ?? "")
-        #expect(fixture.cache.tiers.notes.note(of: computed) != nil)
+        #expect(fixture.cache.notes.note(of: computed) != nil)
         script.answer.withLock { ($0.control, $0.files[""]) = ("no-store", new.file) }
         var refresh = options
         refresh.forceRefresh = true
         #expect(try await fixture.manager.image(for: fake("a"), options: refresh).image[0, 0] == new.picture[0, 0])
         for name in [key, computed] {
-            #expect(!fixture.cache.isCached(forKey: name) && fixture.cache.tiers.notes.note(of: name) == nil)
+            #expect(!fixture.cache.isCached(forKey: name) && fixture.cache.notes.note(of: name) == nil)
         }
         var only = options
         only.onlyFromCache = true
@@ -218,14 +218,14 @@ struct ManagerRevalidationTests {
         let freshness = Freshness(head, requested: 0, received: 0)
         let made = MadeImage(sample.picture)
         try await fixture.manager.loader.keep(made, original: sample.file, freshness, load(nil))
-        #expect(fixture.cache.tiers.notes.note(of: key) == nil)
+        #expect(fixture.cache.notes.note(of: key) == nil)
         if isReplaced {
             await fixture.cache.store(other.picture, original: other.file, forKey: key)
             await fixture.settle()
         }
         // This load shares the response, which the first load has stored.
         try await fixture.manager.loader.keep(made, original: sample.file, freshness, load(FreshnessPolicy()))
-        let record = FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))
+        let record = FreshnessRecord(note: fixture.cache.notes.note(of: key))
         #expect((record != nil) == !isReplaced)
         #expect(record?.isOf(other.file) != true)
     }

@@ -169,7 +169,7 @@ struct PrivateContentTests {
         let folder = try TemporaryFolder()
         let first = try ManagerFixture(folder: folder)
         _ = try await load(first, server.url, "u1", by: "X-User")
-        let hidden = try #require(first.cache.diskStorage?.files.folder.hidden)
+        let hidden = try #require(first.cache.diskStorage?.folder.hidden)
         await first.cache.close()
         for name in try FileManager.default.contentsOfDirectory(atPath: hidden.path) where name.hasPrefix("index") {
             try FileManager.default.removeItem(at: hidden.appendingPathComponent(name))
@@ -286,12 +286,13 @@ struct PrivateContentTests {
             let identifier =
                 isVariant
                 ? DownsamplingImageProcessor(size: PixelSize(width: number, height: number)).identifier : ""
-            #expect(!fixture.cache.isCached(forKey: key, processorIdentifier: identifier))
+            #expect(!fixture.cache.isCached(forKey: EntryKey(key, processorIdentifier: identifier)))
             for user in ["u1", "u2", ""] {
                 let isOwner = user == owner || !processorsDiffer
                 #expect(
                     fixture.cache.isCached(
-                        forKey: EntryOrigin.privateKey(key, of: user), processorIdentifier: identifier) == isOwner,
+                        forKey: EntryKey(EntryOrigin.privateKey(key, of: user), processorIdentifier: identifier))
+                        == isOwner,
                     "\(user) \(number)")
             }
         }
@@ -331,7 +332,7 @@ struct PrivateContentTests {
         let server = try Server(["Cache-Control: private, max-age=60"])
         let fixture = try ManagerFixture()
         for user in ["u1", "u2"] { _ = try await load(fixture, server.url, user, by: "X-User") }
-        await fixture.cache.tiers.removePrivate(ofUser: "u1")
+        await fixture.cache.removePrivate(ofUser: "u1")
         #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u1")) == .none)
         #expect(await fixture.manager.imageCachedType(for: Resource(server.url, user: "u2")) == .memory)
         fixture.cache.clearMemoryCache()
@@ -394,7 +395,7 @@ struct PrivateContentTests {
         for forcedExtension in [nil, "webp"] {
             #expect(
                 fixture.cache.diskStorage?.isCached(
-                    forKey: fake("a").absoluteString, forcedExtension: forcedExtension) == true)
+                    forKey: EntryKey(fake("a").absoluteString, forcedExtension: forcedExtension)) == true)
         }
         #expect(fixture.cache.statistics.disk.stores == 2)
     }
@@ -458,7 +459,7 @@ struct PrivateContentTests {
         _ = try await fixture.manager.image(for: url, options: options)
         // The original's bytes are replaced by those of another version; its record stays behind.
         let disk = try #require(fixture.cache.diskStorage)
-        let notes = fixture.cache.tiers.notes
+        let notes = fixture.cache.notes
         let note = await notes.settled(of: url.absoluteString)
         try disk.store(value: new.file, forKey: url.absoluteString)
         await notes.set(note, of: url.absoluteString)
@@ -468,7 +469,7 @@ struct PrivateContentTests {
         _ = try await fixture.manager.image(for: url, options: variant)
         await fixture.settle()
         let key = url.absoluteString.computedKey(with: half.identifier)
-        #expect(FreshnessRecord(note: fixture.cache.tiers.notes.note(of: key))?.freshness.validators.etag != "\"1\"")
+        #expect(FreshnessRecord(note: fixture.cache.notes.note(of: key))?.freshness.validators.etag != "\"1\"")
     }
 }
 

@@ -172,7 +172,7 @@ struct VariantTests {
         cache.store(sample.picture, forKey: key, completionHandler: nil)
         cache.clearMemoryCache()
         let load = Task { try await manager.image(for: fake("a"), options: options) }
-        await waitUntil { cache.memoryStorage.core.state.withLock { $0.reads.isPending(key) } }
+        await waitUntil { cache.memoryStorage.core.withLock { $0.reads.isPending(key) } }
         #expect(limiter.load == (0, 0))
         serializer.gate.signal()
         #expect(try await load.value.image == sample.picture)
@@ -232,7 +232,7 @@ struct VariantTests {
             serializer: XORSerializer(), triggers: [])
         let manager = HalcyonManager(cache: cache, downloader: fixture.downloader)
         let key = fake("a").absoluteString
-        func stored() async -> Data? { await cache.tiers.original(forKey: key, options: CacheOptions()) }
+        func stored() async -> Data? { await cache.original(forKey: EntryKey(key), options: CacheOptions()) }
         // Stored as an image, and as the original of a variant.
         for options in [ImageOptions(), ImageOptions(processor: BlackWhiteImageProcessor())] {
             var options = options
@@ -269,7 +269,7 @@ struct VariantTests {
         (options.freshness, options.waitForCache) = (FreshnessPolicy(), true)
         _ = try await fixture.manager.image(for: url, options: options)
         // Replace the file by another version, beside which the record of the earlier one is left.
-        let notes = fixture.cache.tiers.notes
+        let notes = fixture.cache.notes
         let note = await notes.settled(of: url.absoluteString)
         try fixture.cache.diskStorage?.store(value: new.file, forKey: url.absoluteString)
         await notes.set(note, of: url.absoluteString)
@@ -288,7 +288,8 @@ struct VariantTests {
         options.processor = DefaultImageProcessor()
         _ = try await fixture.manager.image(for: url, options: options)
         options.processor = BlackWhiteImageProcessor()
-        await fixture.cache.remove(forKey: url.absoluteString, processorIdentifier: options.processor?.identifier ?? "")
+        await fixture.cache.remove(
+            forKey: EntryKey(url.absoluteString, processorIdentifier: options.processor?.identifier ?? ""))
         for _ in 0..<2 {
             #expect(
                 try await fixture.manager.image(for: url, options: options).image

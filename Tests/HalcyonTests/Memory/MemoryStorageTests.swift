@@ -69,7 +69,7 @@ struct MemoryStorageTests {
             #expect(memory.totalCost == stored.values.reduce(0, +))
             #expect(memory.count == stored.count)
         }
-        #expect(memory.core.state.withLock { $0.entries.keys.bound } <= 300)
+        #expect(memory.core.withLock { $0.entries.keys.bound } <= 300)
     }
 
     static let names = PolicyCatalogue.liveNames
@@ -181,7 +181,7 @@ struct MemoryStorageTests {
     @Test("A value is destroyed outside the lock, so that its deinit may use the storage", arguments: [false, true])
     func valueIsDestroyedOutsideLock(inLanes: Bool) {
         let memory = MemoryStorage<Keepsake>(config: .lasting(cost: 1))
-        if inLanes { memory.core.state.takeAllLanes() }
+        if inLanes { memory.core.takeAllLanes() }
         memory.store(value: Keepsake(memory), forKey: "a")
         memory.store(value: Keepsake(memory), forKey: "a")
         for _ in 0..<200 { #expect(memory.value(forKey: "a") != nil) }

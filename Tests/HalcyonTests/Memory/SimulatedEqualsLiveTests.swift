@@ -31,7 +31,7 @@ struct SimulatedEqualsLiveTests {
         let left = Removals()
         let memory = MemoryStorage<Blob>(
             config: .lasting(cost: capacity), configured: policy, seed: 1, clock: clock, onRemoval: left.note)
-        if inLanes { memory.core.state.takeAllLanes() }
+        if inLanes { memory.core.takeAllLanes() }
         var (hits, firstDifference) = (0, Int?.none)
         for request in 0..<trace.count {
             let access = Access(

@@ -16,7 +16,7 @@ struct WaitingHitTests {
         let memory = MemoryStorage<Blob>(
             config: config, policy: RecordingPolicy.self, seed: seed, clock: clock, onRemoval: left.note)
         await clock.waitForSleepers(sleepers)
-        memory.core.state.takeAllLanes()
+        memory.core.takeAllLanes()
         return memory
     }
 
@@ -61,14 +61,14 @@ struct WaitingHitTests {
             }
             let (expected, found) = (act(plain), act(inLanes))
             #expect(found == expected)
-            if choice > 13 { mostWaiting = max(mostWaiting, inLanes.core.state.waiting) }
+            if choice > 13 { mostWaiting = max(mostWaiting, inLanes.core.waiting) }
         }
         #expect(inLanes.statistics == plain.statistics)
         #expect(left[1].all == left[0].all)
         #expect(Set(left[0].all.map(\.reason)).isSuperset(of: [.evicted, .expired, .removed]))
         #expect(RecordingPolicy.calls(seed: 2_000 + run) == RecordingPolicy.calls(seed: 1_000 + run))
         #expect(mostWaiting > 5)
-        #expect(plain.core.state.lanes.count == 1)
+        #expect(plain.core.lanes.count == 1)
     }
 
     @Test("Every policy decides the same with and without lanes", arguments: PolicyCatalogue.liveNames)
@@ -80,7 +80,7 @@ struct WaitingHitTests {
                 config: .lasting(cost: 500, count: 60), policyNamed: name, in: .standard, clock: clock,
                 onRemoval: $0.note)
         }
-        storages[1].core.state.takeAllLanes()
+        storages[1].core.takeAllLanes()
         var random = SplitMix64(seed: 17)
         for step in 0..<3_000 {
             let key = "k\(min(random.next(below: 200), random.next(below: 200)))"
@@ -105,7 +105,7 @@ struct WaitingHitTests {
         for step in 1...1_000 {
             #expect(memory.value(forKey: ["a", "b", "c"][step % 3]) != nil)
             let told = RecordingPolicy.calls(seed: 3_001).count - 3
-            #expect(told + memory.core.state.waiting == step)
+            #expect(told + memory.core.waiting == step)
         }
         #expect(RecordingPolicy.calls(seed: 3_001).count > 3 + HitBuffer.capacity)
         #expect(memory.statistics.lookUps == HitCounts(hits: 1_000, misses: 0))
@@ -119,10 +119,10 @@ struct WaitingHitTests {
         for key in ["a", "b", "c"] { memory.store(value: Blob(), forKey: key) }
         let keys = ["a", "b", "c", "b", "a", "a", "c", "b"]
         for (step, key) in keys.enumerated() {
-            memory.core.state.lanes.holdingAllButOne(step) { #expect(memory.value(forKey: key) != nil) }
+            memory.core.lanes.holdingAllButOne(step) { #expect(memory.value(forKey: key) != nil) }
         }
-        #expect(memory.core.state.waiting == keys.count)
-        #expect(memory.count == 3 && memory.core.state.waiting == 0)
+        #expect(memory.core.waiting == keys.count)
+        #expect(memory.count == 3 && memory.core.waiting == 0)
         let numbers = ["a": 0, "b": 1, "c": 2]
         let expected = keys.map { "hit \(numbers[$0] ?? -1) at 0" }
         #expect(Array(RecordingPolicy.words(seed: 3_002).dropFirst(3)) == expected)
@@ -133,7 +133,7 @@ struct WaitingHitTests {
         let memory = await storage(seed: 3_003, .lasting(cost: 10), clock: ManualClock(seconds: 0))
         memory.store(value: Blob("a"), forKey: "a", context: AccessContext(categories: ["red"]))
         for lane in 0..<2 {
-            memory.core.state.lanes.holdingAllButOne(lane) { #expect(memory.value(forKey: "a")?.name == "a") }
+            memory.core.lanes.holdingAllButOne(lane) { #expect(memory.value(forKey: "a")?.name == "a") }
         }
         memory.remove(forKey: "a")
         memory.store(value: Blob("b"), forKey: "b", context: AccessContext(categories: ["blue"]))
@@ -154,7 +154,7 @@ struct WaitingHitTests {
         memory.store(value: Blob(), forKey: "a", expiration: .seconds(10))
         clock.advance(by: 5)
         #expect(memory.value(forKey: "a", extendingExpiration: .none) != nil)
-        #expect(memory.core.state.waiting == 1)
+        #expect(memory.core.waiting == 1)
         clock.advance(by: 15)
         #expect(memory.value(forKey: "a") == nil)
         #expect(left.all.map(\.reason) == [.expired])
@@ -169,7 +169,7 @@ struct WaitingHitTests {
         memory.store(value: Blob(), forKey: "a", expiration: .seconds(10))
         clock.advance(by: 5)
         #expect(memory.value(forKey: "a") != nil)
-        #expect(memory.core.state.waiting == 1)
+        #expect(memory.core.waiting == 1)
         clock.advance(by: 7)
         #expect(memory.value(forKey: "a") != nil)
         #expect(memory.expirationDate(forKey: "a") == Date(timeIntervalSince1970: 22))
@@ -181,7 +181,7 @@ struct WaitingHitTests {
     @Test("With eight threads every hit and miss is counted, and cost and count match the residents")
     func concurrentHitsAndMissesAreCounted() async {
         let memory = MemoryStorage<Blob>(config: .lasting(cost: 2_000, count: 120))
-        memory.core.state.takeAllLanes()
+        memory.core.takeAllLanes()
         let (lookUps, stores, refusals) = await withTaskGroup(of: (HitCounts, Int, Int).self) { group in
             for thread in 0..<8 {
                 group.addTask {
@@ -221,7 +221,7 @@ struct WaitingHitTests {
         let residents = (0..<200).compactMap { memory.value(forKey: "k\($0)") }
         #expect(statistics.count == residents.count && memory.count == residents.count)
         #expect(statistics.cost == residents.reduce(0) { $0 + $1.cacheCost })
-        #expect(memory.core.state.waiting <= residents.count)
+        #expect(memory.core.waiting <= residents.count)
     }
 }
 

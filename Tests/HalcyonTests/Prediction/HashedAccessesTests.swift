@@ -22,7 +22,7 @@ struct HashedAccessesTests: PredictiveTests {
     }
 
     private func folder(_ fixture: ManagerFixture) throws -> URL {
-        try #require(fixture.cache.diskStorage).files.folder.hidden
+        try #require(fixture.cache.diskStorage).folder.hidden
     }
 
     private func manager(_ fixture: ManagerFixture) -> HalcyonManager {
@@ -259,7 +259,7 @@ struct HashedAccessesTests: PredictiveTests {
             }
             log.record("a", cost: 1, outcome: .network, user: user)
         }
-        await cache.tiers.settleDisk()
+        await cache.settleDisk()
         try await manager.forget(user: "u1")
         for cache in [cache, originals] {
             #expect(!cache.isCached(forKey: EntryOrigin.privateKey("a", of: "u1")))

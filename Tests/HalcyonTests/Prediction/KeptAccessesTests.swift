@@ -133,7 +133,7 @@ struct KeptAccessesTests: PredictiveTests {
     func badFileIsCountedAndReplaced(index: Int) async throws {
         let bad = Self.bad[index]
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
-        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         try Data(bad.contents.utf8).write(to: file.url)
         let predictive = fixture.manager.startPredicting(configuration())
         _ = try await fixture.manager.image(for: resource("a"))
@@ -151,7 +151,7 @@ struct KeptAccessesTests: PredictiveTests {
     @Test("A folder in place of the file is counted, and configuration continues")
     func folderInPlaceOfFileIsCounted() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
-        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         try FileManager.default.createDirectory(
             at: file.url.appendingPathComponent("x"), withIntermediateDirectories: true)
         let predictive = fixture.manager.startPredicting(configuration())

@@ -293,7 +293,8 @@ struct LivePrefetcherTests: PredictiveTests {
             let statistics = await predictive.statistics
             #expect(statistics.accesses == 2 && statistics.unknownAccesses == 0)
             #expect(statistics.fetched == 1 && statistics.used == 1 && statistics.dropped == 0)
-            #expect(!fixture.cache.isCached(forKey: "b", processorIdentifier: half.processor?.identifier ?? ""))
+            #expect(
+                !fixture.cache.isCached(forKey: EntryKey("b", processorIdentifier: half.processor?.identifier ?? "")))
         }
         #expect(server.visits.count == 4)
     }

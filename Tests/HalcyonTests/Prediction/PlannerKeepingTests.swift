@@ -39,7 +39,7 @@ struct PlannerKeepingTests {
     }
 
     private func file(_ fixture: ManagerFixture) throws -> PlannerFile {
-        PlannerFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        PlannerFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
     }
 
     @Test("The model is read at the start and written in the background and at the end")

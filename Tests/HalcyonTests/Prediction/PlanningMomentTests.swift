@@ -130,7 +130,7 @@ struct PlanningMomentTests: PredictiveTests {
         await trigger.enterBackground()
         let noon = Int(Self.noon)
         #expect(notes.take() == ["miss 0 by 0", "plan after 0", "background of 0 at \(noon), limit 2: [1, 2]"])
-        let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         var spending = PrefetchSpending(.unlimited)
         spending.begin(request: fixture.clock.now)
         spending.resume(try #require(account.read()), at: fixture.clock.now)

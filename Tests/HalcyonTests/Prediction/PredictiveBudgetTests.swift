@@ -52,7 +52,7 @@ struct PredictiveBudgetTests: PredictiveTests {
             let fixture = try ManagerFixture(
                 transport, folder: folder, clock: ManualClock(seconds: (12 + day) * 86_400))
             if damaged {
-                let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
+                let hidden = try #require(fixture.cache.diskStorage).folder.hidden
                 try Data("no account".utf8).write(to: PrefetchAccountFile(folder: hidden).url)
             }
             for _ in 0..<starts {
@@ -90,7 +90,7 @@ struct PredictiveBudgetTests: PredictiveTests {
         let settled = Task { await predictive.settle() }
         await transport.waitForCalls(3)
         // The account is written once both have begun, without a call to save it.
-        let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let account = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         func left() -> PrefetchSpending {
             var spending = PrefetchSpending(PrefetchBudget(perDay: .init(bytes: 5 * file.count / 2)))
             if let account = account.read() { spending.resume(account, at: 86_400_000_000) }
@@ -118,7 +118,7 @@ struct PredictiveBudgetTests: PredictiveTests {
         await predictive.save()
         transport.fail("b", .transportClosed)
         await settled.value
-        let folder = try #require(fixture.cache.diskStorage).files.folder.hidden
+        let folder = try #require(fixture.cache.diskStorage).folder.hidden
         var spending = PrefetchSpending(budget)
         spending.resume(try #require(PrefetchAccountFile(folder: folder).read()), at: fixture.clock.now)
         spending.begin(request: fixture.clock.now)

@@ -126,7 +126,7 @@ struct PredictiveLimitsTests: PredictiveTests {
             await predictive.settle()
         }
         await predictive.save()
-        let file = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let file = PrefetchAccountFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         #expect(started(transport) == ["a"])
         #expect(await predictive.statistics.begun == 1)
         var spending = PrefetchSpending(PrefetchBudget(inTotal: .init(objects: 6)))
@@ -158,7 +158,7 @@ struct PredictiveLimitsTests: PredictiveTests {
         _ = try await fixture.manager.image(for: resource("a"))
         await first.settle()
         fixture.manager.stopPredicting()
-        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
         await waitUntil { FileManager.default.fileExists(atPath: file.url.path) }
         let second = fixture.manager.startPredicting(configuration { $0.keepsAccesses = false })
         await waitUntil { !FileManager.default.fileExists(atPath: file.url.path) }
@@ -172,7 +172,7 @@ struct PredictiveLimitsTests: PredictiveTests {
             let first = fixture.manager.startPredicting(configuration())
             _ = try await fixture.manager.image(for: resource("a"))
             await first.settle()
-            let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+            let file = KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
             async let clear: Void = fixture.cache.clearDiskCache()
             for _ in 0..<(round % 20) { await Task.yield() }
             fixture.manager.stopPredicting()
@@ -239,7 +239,7 @@ struct PredictiveLimitsTests: PredictiveTests {
     @Test("The hidden folder is accessible to its owner only")
     func hiddenFolderIsPrivateToOwner() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
-        let hidden = try #require(fixture.cache.diskStorage).files.folder.hidden
+        let hidden = try #require(fixture.cache.diskStorage).folder.hidden
         let attributes = try FileManager.default.attributesOfItem(atPath: hidden.path)
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
     }

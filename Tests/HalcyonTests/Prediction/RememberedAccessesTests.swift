@@ -45,7 +45,7 @@ struct RememberedAccessesTests: PredictiveTests {
     }
 
     private func kept(_ fixture: ManagerFixture) throws -> KeptAccessesFile {
-        KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).files.folder.hidden)
+        KeptAccessesFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
     }
 
     @Test(

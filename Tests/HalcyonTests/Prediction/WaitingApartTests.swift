@@ -60,10 +60,10 @@ struct WaitingApartTests {
         for key in ["early", "late"] {
             await cache.store(Blob(key, cost: 1), forKey: key, options: options(isPrefetch: true))
         }
-        cache.tiers.reconsider("late", isLikely: false)
-        cache.tiers.reconsider("early", isLikely: true)
-        cache.tiers.reconsider("nowhere", isLikely: false)
-        await cache.tiers.settleDisk()
+        cache.reconsider("late", isLikely: false)
+        cache.reconsider("early", isLikely: true)
+        cache.reconsider("nowhere", isLikely: false)
+        await cache.settleDisk()
         await cache.store(Blob("b", cost: 1), forKey: "b")
         for tier in [CacheType.memory, .disk] { #expect(held(tier) == ["a", "early", "b"]) }
         await cache.store(Blob("c", cost: 1), forKey: "c")
@@ -87,7 +87,7 @@ struct WaitingApartTests {
         let cache = fixture.cache
         await cache.store(Blob("ahead", cost: 1), forKey: "ahead", options: options(isPrefetch: true))
         cache.clearMemoryCache()
-        await cache.tiers.promote("ahead", serializer: nil, options: CacheOptions())
+        await cache.promote("ahead", serializer: nil, options: CacheOptions())
         #expect(cache.memoryStorage.isCached(forKey: "ahead"))
         for key in ["a", "b", "c"] { await cache.store(Blob(key, cost: 1), forKey: key) }
         #expect(cache.memoryStorage.isCached(forKey: "ahead"))

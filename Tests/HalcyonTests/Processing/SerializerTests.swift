@@ -161,9 +161,8 @@ struct SerializerTests {
         let picture = try decoder.decode(data)
         await cache.store(picture, original: data, forKey: "a")
         let first = try small.process(.data(data), decoder: decoder)
-        await cache.store(
-            first, original: data, forKey: "a",
-            options: CacheOptions(categories: [], processorIdentifier: small.identifier))
+        let key = EntryKey("a", processorIdentifier: small.identifier)
+        await cache.store(first, original: data, forKey: key)
 
         cache.clearMemoryCache()
         #expect(try cache.diskStorage?.value(forKey: "a") == data)
@@ -172,10 +171,9 @@ struct SerializerTests {
         let original = try #require(found.image)
         #expect(original == picture)
         #expect(try round.process(original) == (try round.process(.data(data), decoder: decoder)))
-        let variant = try await cache.image(
-            forKey: "a", options: CacheOptions(categories: [], processorIdentifier: small.identifier))
+        let variant = try await cache.image(forKey: key)
         #expect(variant.image?.size == first.size)
-        #expect(!cache.isCached(forKey: "a", processorIdentifier: round.identifier))
+        #expect(!cache.isCached(forKey: EntryKey("a", processorIdentifier: round.identifier)))
     }
 
     @Test("A cache of pictures counts four bytes for each pixel")

@@ -62,7 +62,7 @@ struct BoundedTableTests {
             _ = memory.value(forKey: "a", context: AccessContext(categories: ["kept", "hit\(number)"]))
         }
         _ = memory.value(forKey: "none", context: AccessContext(categories: ["late"]))
-        let (names, sets) = memory.core.state.withLock {
+        let (names, sets) = memory.core.withLock {
             ($0.entries.categories.names.count, $0.entries.categories.members.count)
         }
         // A hit with one set more than there are brings at most one name.

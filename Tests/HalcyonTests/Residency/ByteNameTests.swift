@@ -146,8 +146,9 @@ struct ByteNameTests {
         differ { ProcessorKey($0, Int.self) }
         differ { ProviderKey(DataProvider(Data(), cacheKey: $0)) }
         let fixture = try ManagerFixture(FakeTransport())
-        differ { EntryKey(fixture.cache, $0, nil) }
-        differ { EntryKey(fixture.cache, "k", $0) }
+        differ { EntryKey($0) }
+        differ { CacheEntry(fixture.cache, EntryKey($0)) }
+        differ { CacheEntry(fixture.cache, EntryKey("k", forcedExtension: $0)) }
         differ { LoadKey(Resource(url, cacheKey: $0), nil, nil) }
         differ { LoadKey(Resource(url, user: $0), nil, nil) }
         let owner = ResponseOwner()

@@ -115,7 +115,7 @@ struct CategoryRuleTests {
     @Test("Categories and their rules apply on disk after a restart")
     func categoriesAndRulesSurviveRestart() throws {
         let fixture = try DiskFixture()
-        var disk: DiskStorage<Data>? = try fixture.open()
+        var disk: DiskStorage? = try fixture.open()
         for key in ["a", "b", "c"] {
             try disk?.store(value: bytes(4_096), forKey: key, context: AccessContext(categories: ["k"]))
             fixture.clock.advance(by: 1)

@@ -70,7 +70,7 @@ struct EntryOriginTests {
         for user in ["ann", "ann@mail.org"] {
             await fixture.cache.store(Blob("a"), forKey: EntryOrigin.privateKey("a", of: user))
         }
-        await fixture.cache.tiers.removePrivate(ofUser: "ann")
+        await fixture.cache.removePrivate(ofUser: "ann")
         for round in 0..<2 {
             #expect(!fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann")))
             #expect(
@@ -78,7 +78,7 @@ struct EntryOriginTests {
                     == (round == 0 ? .memory : .disk))
             if round == 0 { fixture.cache.clearMemoryCache() }
         }
-        await fixture.cache.tiers.removePrivate(ofUser: "ann@mail.org")
+        await fixture.cache.removePrivate(ofUser: "ann@mail.org")
         #expect(!fixture.cache.isCached(forKey: EntryOrigin.privateKey("a", of: "ann@mail.org")))
     }
 }

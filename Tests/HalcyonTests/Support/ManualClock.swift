@@ -17,11 +17,16 @@ final class ManualClock: CacheClock {
     }
 
     private let state: Mutex<State>
+    /// Called when the time is read, before it is; `nil` for nothing.
+    let whenRead = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Creates a clock at a time in seconds since 1970.
     init(seconds: Double = 1_000_000) { state = Mutex(State(now: Int64(seconds * 1e6))) }
 
-    var now: Int64 { state.withLock { $0.now } }
+    var now: Int64 {
+        whenRead.withLock { $0 }?()
+        return state.withLock { $0.now }
+    }
 
     func sleep(microseconds: Int64) async throws { try await sleep { $0 + microseconds } }
 

@@ -58,6 +58,7 @@ final class Recorder: AccessRecorder {
 /// Serializes blobs as `cost name`, padded to `cost` bytes; a blob named `unserializable` fails.
 final class BlobSerializer: CacheSerializer {
     private let gate = Mutex<DispatchSemaphore?>(nil)
+    private let decoding = Mutex<CallbackQueue?>(nil)
     private let reading = Atomic<Int>(0)
     private let reads = Atomic<Int>(0)
 
@@ -68,6 +69,11 @@ final class BlobSerializer: CacheSerializer {
 
     /// Makes each later read wait for a semaphore.
     func wait(for semaphore: DispatchSemaphore?) { gate.withLock { $0 = semaphore } }
+
+    /// Makes look-ups read bytes on a queue; `nil` for the thread that has read the file.
+    func decode(on queue: CallbackQueue?) { decoding.withLock { $0 = queue } }
+
+    var decodingQueue: CallbackQueue? { decoding.withLock { $0 } }
 
     func data(with value: Blob, original: Data?) -> Data? {
         if value.name == "unserializable" { return nil }

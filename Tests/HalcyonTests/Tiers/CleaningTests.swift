@@ -116,12 +116,12 @@ struct CleaningTests {
         let cache = fixture.cache
         for number in 0..<300 { await cache.store(Blob("x", cost: 10), forKey: "k\(number)") }
         cache.clearMemoryCache()
-        cache.tiers.disk.queue.suspend()
+        cache.disk.queue.suspend()
         let loads = (0..<300).map { number in Task { try await cache.image(forKey: "k\(number)") } }
         // Most loads have requested the read by now; the others are cancelled before.
         try await Task.sleep(for: .milliseconds(20))
         for load in loads { load.cancel() }
-        cache.tiers.disk.queue.resume()
+        cache.disk.queue.resume()
         for load in loads {
             await #expect(throws: CancellationError.self) { try await load.value }
         }
@@ -138,19 +138,21 @@ struct CleaningTests {
         cache.clearMemoryCache()
         let hasRead = Mutex(false)
         let gate = DispatchSemaphore(value: 0)
-        cache.tiers.afterReading.withLock {
-            $0 = {
+        fixture.serializer.decode(
+            on: .custom { decode in
                 hasRead.withLock { $0 = true }
-                gate.wait()
-            }
-        }
+                DispatchQueue.global().async {
+                    gate.wait()
+                    decode()
+                }
+            })
         let load = Task { try await cache.image(forKey: "a") }
         await waitUntil { hasRead.withLock { $0 } }
         load.cancel()
         gate.signal()
         await #expect(throws: CancellationError.self) { try await load.value }
         #expect(fixture.serializer.readCount == 0 && cache.memoryStorage.count == 0)
-        cache.tiers.afterReading.withLock { $0 = nil }
+        fixture.serializer.decode(on: nil)
         #expect(try await cache.image(forKey: "a").cacheType == .disk)
     }
 
@@ -189,15 +191,14 @@ struct CleaningTests {
     func forcedExtensionFindsAndRemovesFile() async throws {
         let fixture = try CacheFixture()
         let cache = fixture.cache
-        var options = CacheOptions()
-        options.forcedExtension = "webp"
-        await cache.store(Blob("x", cost: 10), forKey: "a", options: options)
+        let webp = EntryKey("a", forcedExtension: "webp")
+        await cache.store(Blob("x", cost: 10), forKey: webp)
         cache.clearMemoryCache()
-        #expect(cache.imageCachedType(forKey: "a", forcedExtension: "webp") == .disk)
-        #expect(cache.isCached(forKey: "a", forcedExtension: "webp") && !cache.isCached(forKey: "a"))
-        #expect(try fixture.files() == [cache.hash(forKey: "a", forcedExtension: "webp")])
-        await cache.remove(forKey: "a", forcedExtension: "webp")
-        #expect(try await cache.image(forKey: "a", options: options).image == nil)
+        #expect(cache.imageCachedType(forKey: webp) == .disk)
+        #expect(cache.isCached(forKey: webp) && !cache.isCached(forKey: "a"))
+        #expect(try fixture.files() == [cache.hash(forKey: webp)])
+        await cache.remove(forKey: webp)
+        #expect(try await cache.image(forKey: webp).image == nil)
         #expect(try fixture.files() == [])
     }
 
@@ -311,27 +312,27 @@ struct CleaningTests {
     @Test("A cancelled read of another kind neither reads nor promotes", arguments: CancelledRead.allCases)
     func cancelledReadsOfOtherKindsReadNothing(read: CancelledRead) async throws {
         let fixture = try CacheFixture()
-        let (cache, tiers) = (fixture.cache, fixture.cache.tiers)
+        let cache = fixture.cache
         await cache.store(Blob("x", cost: 10), forKey: "a")
         cache.clearMemoryCache()
         let compared = Atomic<Int>(0)
         let perform: @Sendable () async -> Bool = {
             switch read {
-            case .original: return await tiers.original(forKey: "a", options: CacheOptions()) != nil
+            case .original: return await cache.original(forKey: "a", options: CacheOptions()) != nil
             case .promotion:
-                await tiers.promote("a", serializer: nil, options: CacheOptions())
+                await cache.promote("a", serializer: nil, options: CacheOptions())
                 return cache.memoryStorage.count > 0
             case .comparison:
-                return await tiers.holds("a") { _ in
+                return await cache.holds("a") { _ in
                     compared.add(1, ordering: .relaxed)
                     return true
                 }
             }
         }
-        tiers.disk.queue.suspend()
+        cache.disk.queue.suspend()
         let load = Task(operation: perform)
         load.cancel()
-        tiers.disk.queue.resume()
+        cache.disk.queue.resume()
         #expect(await load.value == false)
         #expect(compared.load(ordering: .relaxed) == 0 && fixture.serializer.readCount == 0)
         #expect(cache.memoryStorage.count == 0)

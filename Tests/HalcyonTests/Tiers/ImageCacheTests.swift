@@ -13,7 +13,7 @@ struct ImageCacheTests {
     func eachLayerWorksAlone() async throws {
         let folder = try TemporaryFolder()
         let memory = MemoryStorage<Data>()
-        let disk = try DiskStorage<Data>(config: .init(name: "alone", directory: URL(fileURLWithPath: folder.path)))
+        let disk = try DiskStorage(config: .init(name: "alone", directory: URL(fileURLWithPath: folder.path)))
         let cache = try ImageCache<Data>(name: "both", cacheDirectoryURL: URL(fileURLWithPath: folder.path))
         memory.store(value: bytes(1), forKey: "a")
         try disk.store(value: bytes(2), forKey: "a")
@@ -99,15 +99,14 @@ struct ImageCacheTests {
         #expect(cache.imageInMemory(forKey: "memory only") == Blob("new"))
         #expect(cache.imageInMemory(forKey: "not serialized") == Blob("unserializable"))
         // A store that has not been written yet.
-        cache.tiers.disk.queue.async { gate.wait() }
+        cache.disk.queue.async { gate.wait() }
         cache.store(Blob("old"), forKey: "pending", completionHandler: nil)
         cache.store(Blob("new"), forKey: "pending", toDisk: false, completionHandler: nil)
         gate.signal()
         // Another extension means another file.
-        var text = CacheOptions()
-        text.forcedExtension = "txt"
-        await cache.store(Blob("text"), forKey: "other", options: text)
-        await cache.store(Blob("new"), forKey: "other", toDisk: false, options: text)
+        let text = EntryKey("other", forcedExtension: "txt")
+        await cache.store(Blob("text"), forKey: text)
+        await cache.store(Blob("new"), forKey: text, toDisk: false)
         cache.clearMemoryCache()
         for key in ["memory only", "not serialized", "pending"] {
             #expect(try await cache.image(forKey: key).image == nil, "\(key)")
@@ -119,23 +118,22 @@ struct ImageCacheTests {
     @Test("A store that waits to be written counts as cached, and a removal as made, as a look-up finds them")
     func queuedStoreCountsAsCached() async throws {
         let fixture = try CacheFixture()
-        let (cache, queue) = (fixture.cache, fixture.cache.tiers.disk.queue)
-        var webp = CacheOptions()
-        webp.forcedExtension = "webp"
+        let (cache, queue) = (fixture.cache, fixture.cache.disk.queue)
+        let webp = EntryKey("new", forcedExtension: "webp")
         await cache.store(Blob(cost: 1_000), forKey: "old")
         queue.suspend()
         // Memory refuses these values.
         cache.store(Blob(cost: 1_000), forKey: "new", completionHandler: nil)
-        cache.store(Blob(cost: 1_000), forKey: "new", options: webp, completionHandler: nil)
-        #expect(cache.imageCachedType(forKey: "new") == .disk && cache.isCached(forKey: "new", forcedExtension: "webp"))
-        #expect(!cache.isCached(forKey: "new", forcedExtension: "png") && !cache.isCached(forKey: "none"))
+        cache.store(Blob(cost: 1_000), forKey: webp, completionHandler: nil)
+        #expect(cache.imageCachedType(forKey: "new") == .disk && cache.isCached(forKey: webp))
+        #expect(!cache.isCached(forKey: EntryKey("new", forcedExtension: "png")) && !cache.isCached(forKey: "none"))
         cache.removeImage(forKey: "new")
         cache.removeImage(forKey: "old")
-        #expect(!cache.isCached(forKey: "new") && cache.isCached(forKey: "new", forcedExtension: "webp"))
+        #expect(!cache.isCached(forKey: "new") && cache.isCached(forKey: webp))
         #expect(!cache.isCached(forKey: "old"))
         cache.clearDiskCache(callbackQueue: .untouch)
         cache.store(Blob(cost: 1_000), forKey: "last", completionHandler: nil)
-        #expect(!cache.isCached(forKey: "new", forcedExtension: "webp") && cache.isCached(forKey: "last"))
+        #expect(!cache.isCached(forKey: webp) && cache.isCached(forKey: "last"))
         let asked = ["new", "old", "last"].map { key in Task { try await cache.image(forKey: key).cacheType } }
         queue.resume()
         #expect(try await [asked[0].value, asked[1].value, asked[2].value] == [.none, .none, .disk])
@@ -145,24 +143,24 @@ struct ImageCacheTests {
     func forgottenUserHasNoNumber() async throws {
         let fixture = try CacheFixture()
         let (cache, core) = (fixture.cache, fixture.cache.memoryStorage.core)
-        core.state.takeAllLanes()
+        core.takeAllLanes()
         await cache.store(Blob(), forKey: "a", options: CacheOptions(categories: [], user: "u7"))
         _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
         cache.clearMemoryCache()
         _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
         _ = try await cache.image(forKey: "a", options: CacheOptions(categories: [], user: "u7"))
-        let files = try #require(cache.diskStorage).files
+        let disk = try #require(cache.diskStorage)
         func knows() -> [Bool] {
             [
-                core.state.withLock { $0.entries.knows(user: "u7") },
-                core.state.withLock { _ in core.state.lanes.knows(user: "u7") },
-                files.state.withLock { $0.entries.knows(user: "u7") },
+                core.withLock { $0.entries.knows(user: "u7") },
+                core.withLock { _ in core.lanes.knows(user: "u7") },
+                disk.state.withLock { $0.entries.knows(user: "u7") },
             ]
         }
-        let users = core.state.withLock { $0.entries.users }
+        let users = core.withLock { $0.entries.users }
         let number = users.number(of: "u7")
         #expect(knows() == [true, true, true])
-        try await cache.tiers.forget(user: "u7") {}
+        try await cache.forget(user: "u7") {}
         #expect(knows() == [false, false, false])
         #expect(users.number(of: "u7") != number)
     }
@@ -179,11 +177,17 @@ struct ImageCacheTests {
             let key = name == "private" ? EntryOrigin.privateKey(name, of: "u") : name
             await cache.store(Blob("old"), forKey: key, options: options)
             cache.clearMemoryCache()
-            cache.tiers.betweenTiers.withLock {
+            // A tier reads the time when it changes. The first that does once the disk is requested to change is memory.
+            let clock = fixture.clock
+            cache.disk.queue.suspend()
+            clock.whenRead.withLock {
                 $0 = { [cache, options] in
+                    guard cache.disk.pendingCount > 0 else { return }
+                    clock.whenRead.withLock { $0 = nil }
                     cache.retrieveImage(forKey: key, options: options, callbackQueue: .untouch) { result in
                         found.withLock { $0 = try? result.get().image }
                     }
+                    cache.disk.queue.resume()
                 }
             }
             switch name {
@@ -193,9 +197,8 @@ struct ImageCacheTests {
             case "cleared": await cache.clear()
             case "category": await cache.remove(category: "c")
             case "variants": await cache.removeVariants(ofKey: key)
-            default: await cache.tiers.removePrivate(ofUser: "u")
+            default: await cache.removePrivate(ofUser: "u")
             }
-            cache.tiers.betweenTiers.withLock { $0 = nil }
             let expected: Blob? = name == "stored" ? Blob("new", cost: 1_000) : nil
             #expect(found.withLock { $0 } == expected, "\(name)")
             #expect(cache.imageInMemory(forKey: key) == nil, "\(name)")
@@ -210,15 +213,14 @@ struct ImageCacheTests {
         #expect("a".computedKey(with: "") == "a")
         #expect("a".computedKey(with: "round") == "a@round")
         await cache.store(Blob("plain"), forKey: "a")
-        await cache.store(
-            Blob("round"), forKey: "a", options: CacheOptions(categories: [], processorIdentifier: "round"))
+        let round = EntryKey("a", processorIdentifier: "round")
+        await cache.store(Blob("round"), forKey: round)
         cache.clearMemoryCache()
         #expect(try await cache.image(forKey: "a").image?.name == "plain")
-        let round = CacheOptions(categories: [], processorIdentifier: "round")
-        #expect(try await cache.image(forKey: "a", options: round).image?.name == "round")
+        #expect(try await cache.image(forKey: round).image?.name == "round")
         await cache.remove(forKey: "a")
         #expect(!cache.isCached(forKey: "a"))
-        #expect(cache.isCached(forKey: "a", processorIdentifier: "round"))
+        #expect(cache.isCached(forKey: round))
     }
 
     @Test("A cache by name refuses a bad directory or policy; one by configuration works in memory")
@@ -303,7 +305,7 @@ struct ImageCacheTests {
             case "cleared": cache.clearMemoryCache()
             case "category": await cache.remove(category: "c")
             case "variants": await cache.removeVariants(ofKey: key)
-            case "private": await cache.tiers.removePrivate(ofUser: "u")
+            case "private": await cache.removePrivate(ofUser: "u")
             default: break
             }
             gate.signal()
@@ -353,7 +355,7 @@ struct ImageCacheTests {
         ]
         for (number, call) in callers.enumerated() {
             call()
-            await cache.tiers.settleDisk()
+            await cache.settleDisk()
             #expect(cache.diskStorage?.count == (number < 2 ? 1 : 0))
         }
     }
@@ -417,6 +419,6 @@ struct ImageCacheTests {
             }
         }
         #expect(calls.withLock { $0 } == 1)
-        #expect(!cache.memoryStorage.core.state.withLock { $0.reads.isPending("a") })
+        #expect(!cache.memoryStorage.core.withLock { $0.reads.isPending("a") })
     }
 }

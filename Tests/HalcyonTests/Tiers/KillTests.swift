@@ -28,7 +28,7 @@ struct KillTests {
             #expect(await process.ended() == .killed(by: SIGKILL), "round \(round)")
 
             for name in ["disk", "cache"] {
-                let disk = try DiskStorage<Data>(
+                let disk = try DiskStorage(
                     config: .init(name: name, directory: URL(fileURLWithPath: folder.path), sizeLimit: 500_000))
                 values += try expectWholeValues(in: disk, keys: 200, words: 200)
                 #expect(disk.totalSize <= 500_000)

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("A cache as a service", .timeLimit(.minutes(20)))
 struct CacheServiceTests {
-    private func caches(in folder: TemporaryFolder) throws -> (ImageCache<Data>, DiskStorage<Data>) {
+    private func caches(in folder: TemporaryFolder) throws -> (ImageCache<Data>, DiskStorage) {
         let directory = URL(fileURLWithPath: folder.path)
         return (
             try ImageCache<Data>(name: "service", cacheDirectoryURL: directory),
-            try DiskStorage<Data>(config: .init(name: "storage", directory: directory))
+            try DiskStorage(config: .init(name: "storage", directory: directory))
         )
     }
 

@@ -79,8 +79,8 @@ private func diskValue(_ key: Int) -> Data { Data("value \(key) ".utf8) + Data(r
 
 /// Opens the storage and closes it, also after an error: a storage that is only released may still write its index while the
 /// next input removes or copies the folder.
-private func withStorage(in path: String, _ body: (DiskStorage<Data>) throws -> Void) throws {
-    let disk = try DiskStorage<Data>(
+private func withStorage(in path: String, _ body: (DiskStorage) throws -> Void) throws {
+    let disk = try DiskStorage(
         config: .init(
             name: "fuzz", directory: URL(fileURLWithPath: path), sizeLimit: 50_000, cleanInterval: .zero,
             usesHashedFileName: false))
