@@ -79,20 +79,20 @@ struct ManagerHost: PrefetchHost {
     }
     var room: Int { cache?.memoryStorage.room ?? 0 }
     var roomOnDisk: Int? { cache?.diskStorage?.roomInFiles }
-    var folder: URL? { cache?.diskStorage?.files.folder.hidden }
+    var folder: URL? { cache?.diskStorage?.folder.hidden }
 
     func heldKey(_ key: String, ofSource source: String?, for user: String?) -> String? {
-        guard let cache, !cache.isCached(forKey: EntryKey(key, forcedExtension: forcedExtension)) else { return key }
+        guard let cache, !cache.isCached(forKey: entry(key)) else { return key }
         guard cache.privateEntries.mayExist, let source else { return nil }
         let own = EntryOrigin.privateKey(computed: key, ofSource: source, for: user ?? "")
-        return cache.isCached(forKey: EntryKey(own, forcedExtension: forcedExtension)) ? own : nil
+        return cache.isCached(forKey: entry(own)) ? own : nil
     }
 
-    func fileName(forKey key: String) -> String? { cache?.hash(forKey: EntryKey(key, forcedExtension: forcedExtension)) }
-    func evictNext(_ keys: [String]) { cache?.evictNext(keys.map { EntryKey($0, forcedExtension: forcedExtension) }) }
-    func reconsider(_ key: String, isLikely: Bool) {
-        cache?.reconsider(EntryKey(key, forcedExtension: forcedExtension), isLikely: isLikely)
-    }
+    private func entry(_ key: String) -> EntryKey { EntryKey(key, forcedExtension: forcedExtension) }
+
+    func fileName(forKey key: String) -> String? { cache?.hash(forKey: entry(key)) }
+    func evictNext(_ keys: [String]) { cache?.evictNext(keys.map(entry)) }
+    func reconsider(_ key: String, isLikely: Bool) { cache?.reconsider(entry(key), isLikely: isLikely) }
     func record(_ event: RecordedEvent) { cache?.recorded(event) }
     func settle() async { await cache?.settleDisk() }
 
