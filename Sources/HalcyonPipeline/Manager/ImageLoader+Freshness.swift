@@ -65,7 +65,7 @@ extension ImageLoader {
         do {
             let result = try await asked(load, record) { url, record in
                 let answer = try await load.options.observed.transferring {
-                    try await load.options.downrevalidate(
+                    try await load.options.downloader.revalidate(
                         url, record.freshness, processor: processor(load),
                         options: limited(load.options), load.task)
                 }
@@ -101,7 +101,7 @@ extension ImageLoader {
             !record.freshness.validators.isEmpty
         else { return try await other() }
         let key = SharedChecks.Key(entry: load.entry, digest: record.digest)
-        let result = try await checks.with(key, { await holds(load, record) }) { isRight in
+        let result = try await checks.with(key, { [self] in await holds(load, record) }) { isRight in
             isRight ? try await ask(url, record) : nil
         }
         return if let result { result } else { try await other() }
@@ -207,7 +207,7 @@ extension ImageLoader {
         do {
             let isNew = try await asked(load, record) { url, record -> Bool? in
                 let answer = try await load.options.observed.transferring {
-                    try await load.options.downrevalidate(
+                    try await load.options.downloader.revalidate(
                         url, record.freshness, processor: processor(load),
                         options: limited(load.options))
                 }
