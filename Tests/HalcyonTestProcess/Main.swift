@@ -8,8 +8,8 @@ import Foundation
 ///     HalcyonTestProcess race
 ///     HalcyonTestProcess overrun
 ///
-/// - `kill` ends itself, as a power switch would, at a step on the disk: the one after so many (LIFE) that count (STEPS: `any` or the
-///   name of a step).
+/// - `kill` ends itself, as a power switch would, at a step on the disk. It lives through so many steps (LIFE) of those that count
+///   (STEPS: `any` or the name of a step).
 /// - `load` has eight threads do everything for so long, and then compares all counts with what is there. It prints `ready` when it
 ///   has begun, and what it did at the end.
 /// - `terminate` has a cache with two values, one of which has expired, prints `ready` and waits for SIGTERM.

@@ -28,8 +28,8 @@ public struct SourcePolicy: Sendable {
     /// first, so that none leads out of a folder. A folder that others can write is no protection. An empty list refuses every file.
     ///
     /// Default: `nil`, every file that the app can read, as long as nothing restricts the loads. Where something does, no file is read unless
-    /// its folder is named: ``addresses``, a `peerFilter` of the downloader's request for the file's URL, or other schemes in it than
-    /// http and https, without `file`. What a request modifier would set does not count.
+    /// its folder is named. ``addresses`` does, and so do a `peerFilter` of the downloader's request for the file's URL, and other schemes
+    /// in it than http and https, without `file`. What a request modifier would set does not count.
     public var folders: [URL]?
 
     /// Creates a policy.
