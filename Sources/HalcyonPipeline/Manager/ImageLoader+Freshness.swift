@@ -71,7 +71,7 @@ extension ImageLoader {
                 }
                 try Task.checkCancellation()
                 switch answer {
-                case .modified(let new): return try await result(load, own(new, url, load))
+                case .modified(let new): return try await self.result(load, own(new, url, load))
                 case .notModified(let freshness):
                     if await removeShared(load, if: freshness) { return nil }
                     // It may have been removed meanwhile.
