@@ -95,8 +95,8 @@ struct MemoryBenchmark {
         report("hits/s, four threads over one, \(policy), \(label)", 4 * one / four, "x")
     }
 
-    /// Stores and hits a second over those of NSCache, and the time of a store over that of a dictionary with a lock, with
-    /// room for all and with room for a tenth. Of each the best of five rounds, every round with new caches.
+    /// Stores and hits a second over those of NSCache, and the time of a store over that of a dictionary with a lock. There is
+    /// room for all, or for a tenth. Of each the best of five rounds, every round with new caches.
     func beside() {
         let names = residents.map { NSString(string: $0) }
         let pictures = residents.map { _ in Picture(cost: 100) }

@@ -12,8 +12,8 @@ package typealias NoteMaker = @Sendable (_ bytes: Data, _ earlier: Data?) -> Dat
 extension DiskStorage {
     /// Stores a value under a key, and replaces an earlier value. Other values are evicted if there is no room.
     ///
-    /// On a full disk, or beyond a quota, it evicts other values for the bytes that it needs and tries again, as for
-    /// the size limit: values of low priority first, of protected categories last. A value that would not fit into
+    /// On a full disk, or beyond a quota, it evicts other values for the bytes that it needs and tries again. As for
+    /// the size limit, values of low priority go first, those of protected categories last. A value that would not fit into
     /// the room of all values together evicts none, and the call throws. See
     /// `DiskExpirationTests.expiredStoreChangesNothing()` and `FullDiskTests.fullDiskEvicts()`.
     ///

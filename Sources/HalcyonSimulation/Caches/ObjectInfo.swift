@@ -4,7 +4,7 @@ import HalcyonTrace
 /// The size and the categories of each object at its last request so far.
 ///
 /// A fetch reveals the size of an object, no earlier. With variable sizes, the size of an object that was neither
-/// requested nor fetched is therefore not known when a fetch of it starts (``knowsSize(of:)``); the fetch then transfers
+/// requested nor fetched is therefore not known when a fetch of it starts (``knowsSize(of:)``). The fetch then transfers
 /// the size of the first request. An object that never occurs in the trace is as large as the object that was requested
 /// when it was first fetched. No policy receives a size that is not known. In a stream an object without a request has
 /// the size 1; only `next-key` proposes such objects, and no stream supports it.
