@@ -209,18 +209,20 @@ package final class DiskOwner: Sendable {
 
     /// Runs an operation on the storage when the schedule allows it.
     ///
-    /// A read of a key that certainly has no file needs no disk, and runs on the caller's thread.
-    ///
-    /// - Parameter done: called once, on any thread; on the caller's thread if the disk is closed.
+    /// - Parameters:
+    ///   - absent: returns the result of a read of a key that certainly has no file, without reading the disk; `nil` if there may be
+    ///     one. It and `done` are then called on the caller's thread. By default each read goes to the queue.
+    ///   - done: called once, on any thread; on the caller's thread if the disk is closed.
     /// - Returns: the ticket, by which a waiting read can be cancelled; `nil` for a read that does not wait.
     @discardableResult
     func perform<Value: Sendable>(
-        _ operation: Schedule.Operation, _ work: @escaping @Sendable (DiskStorage) throws -> Value,
+        _ operation: Schedule.Operation, absent: (DiskStorage) -> Value? = { _ in nil },
+        _ work: @escaping @Sendable (DiskStorage) throws -> Value,
         done: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Schedule.Ticket? {
         if case .read(let key) = operation, beginFreeRead(key) {
-            if openStorage?.mayContain(key.text) == false {
-                freeRead(work, done)
+            if let result = openStorage.flatMap(absent) {
+                freeRead({ _ in result }, done)
             } else {
                 queue.async { [self] in freeRead(work, done) }
             }

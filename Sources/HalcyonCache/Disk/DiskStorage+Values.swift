@@ -103,15 +103,8 @@ extension DiskStorage {
         context: AccessContext = AccessContext()
     ) throws -> Data? {
         let (now, key) = (clock.now, key.entryKey)
-        let print = Fingerprints.fingerprint(key.computed)
-        let (naming, listing) = state.withLock { state -> (FileNaming?, DiskEntryIndex.Listing) in
-            if state.isClosed { return (nil, state.listing) }
-            if state.listing != .complete || state.prints.mayContain(print) {
-                return (state.config.naming, state.listing)
-            }
-            state.entries.miss(context)
-            return (nil, state.listing)
-        }
+        if misses(key, context) { return nil }
+        let (naming, listing) = state.withLock { ($0.isClosed ? nil : $0.config.naming, $0.listing) }
         guard let name = naming?.name(of: key) else { return nil }
         guard mayBeThere(name, at: now, context: context) else { return nil }
         // Without a listing, the folder itself is read. It may be another storage's folder by now.
@@ -146,9 +139,22 @@ extension DiskStorage {
             return (found.status.expires > now, isUnknown, false)
         }
         if !isFresh { return nil }
-        if isUnknown { adopt(name, found.status, print: print, at: now, context: context) }
+        if isUnknown {
+            let print = Fingerprints.fingerprint(key.computed)
+            adopt(name, found.status, print: print, at: now, context: context)
+        }
         if isFlushDue { flushLater() }
         return found.data
+    }
+
+    /// Counts a miss of a key that certainly has no file. If there may be one, it counts nothing and returns `false`. Reads no file.
+    func misses(_ key: EntryKey, _ context: AccessContext) -> Bool {
+        let print = Fingerprints.fingerprint(key.computed)
+        return state.withLock { state in
+            if state.isClosed || state.listing != .complete || state.prints.mayContain(print) { return false }
+            state.entries.miss(context)
+            return true
+        }
     }
 
     /// Returns the value of a key, as ``value(forKey:extendingExpiration:context:)`` its bytes.

@@ -186,10 +186,10 @@ extension ImageCache {
             case .success: done(result)
             }
         }
-        let read = { @Sendable (storage: DiskStorage) throws -> Data? in
+        var context = options.context
+        context.requestNumber = ticket.requestNumber
+        let read = { @Sendable [context] (storage: DiskStorage) throws -> Data? in
             try cancellation?.check()
-            var context = options.context
-            context.requestNumber = ticket.requestNumber
             return try storage.value(
                 forKey: key, extendingExpiration: options.diskCacheAccessExtendingExpiration, context: context)
         }
@@ -197,7 +197,8 @@ extension ImageCache {
         if options.loadDiskFileSynchronously {
             return disk.performNow(reading: key, { try decode(try read($0)) }, done: ended)
         } else if let decoding = decoding ?? (other ?? serializer).decodingQueue {
-            pending = disk.perform(.read(key), read) { [decodings] result in
+            let absent = { (storage: DiskStorage) -> Data?? in storage.misses(key, context) ? .some(nil) : nil }
+            pending = disk.perform(.read(key), absent: absent, read) { [decodings] result in
                 guard case .success(.some) = result else {
                     return ended(result.flatMap { data in Result { try decode(data) } })
                 }
@@ -208,7 +209,9 @@ extension ImageCache {
                 }
             }
         } else {
-            pending = disk.perform(.read(key), { try decode(try read($0)) }, done: ended)
+            pending = disk.perform(
+                .read(key), absent: { $0.misses(key, context) ? try? decode(nil) : nil },
+                { try decode(try read($0)) }, done: ended)
         }
         if let pending { cancellation?.whenCancelled { [disk] in disk.cancel(pending) } }
     }
@@ -265,7 +268,7 @@ extension ImageCache {
     ///
     /// - Returns: the bytes; `nil` if there are none, or if the task was cancelled, after which nothing is read.
     package func original(forKey key: EntryKey, options: CacheOptions) async -> Data? {
-        await reading(key) { storage in
+        await reading(key, absent: { $0.misses(key, options.context) ? .some(nil) : nil }) { storage in
             try? storage.value(
                 forKey: key, extendingExpiration: options.diskCacheAccessExtendingExpiration, context: options.context)
         } ?? nil
@@ -273,12 +276,13 @@ extension ImageCache {
 
     /// Reads from a key on disk; `nil` if there is no disk storage, or if the task was cancelled before it read.
     private func reading<Result: Sendable>(
-        _ key: EntryKey, _ work: @escaping @Sendable (DiskStorage) -> Result
+        _ key: EntryKey, absent: (DiskStorage) -> Result? = { _ in nil },
+        _ work: @escaping @Sendable (DiskStorage) -> Result
     ) async -> Result? {
         let cancellation = LoadCancellation()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let ticket = disk.perform(.read(key)) { storage in
+                let ticket = disk.perform(.read(key), absent: absent) { storage in
                     try cancellation.check()
                     return work(storage)
                 } done: {
@@ -300,6 +304,7 @@ extension ImageCache {
     /// disk.
     package func isThere(_ key: EntryKey) async -> CacheType {
         if memoryStorage.isCached(forKey: key.computed) { return .memory }
+        if isAbsentOnDisk(key) { return .none }
         return await onDisk(.read(key)) { $0.isCached(forKey: key) } == true ? .disk : .none
     }
 

@@ -48,8 +48,8 @@ public final class HalcyonManager: Sendable {
     public let decoder: ImageDecoder
     /// The values of options that a call leaves `nil`.
     public let defaultOptions: ImageOptions
-    /// What a hit in memory needs of ``defaultOptions``, which take longer to copy than a hit.
-    private let hitDefaults: HitOptions
+    /// The options of calls that state none.
+    private let resolvedDefaults: SharedOptions
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
     /// What may be loaded. Default: what the downloader's requests allow, and files as long as nothing restricts the loads.
@@ -82,9 +82,12 @@ public final class HalcyonManager: Sendable {
         self.downloader = downloader
         self.decoder = decoder
         self.defaultOptions = defaultOptions
-        hitDefaults = HitOptions(ImageOptions(), defaultOptions, cache, downloader)
         self.decodeLimiter = decodeLimiter
         self.sourcePolicy = sourcePolicy
+        resolvedDefaults = SharedOptions(
+            ResolvedOptions(
+                ImageOptions(), defaultOptions, cache, originalCache ?? cache, downloader, sourcePolicy, decodeLimiter,
+                isPrefetch: false))
         loader = ImageLoader(decoder, decodeLimiter)
         memoryHolder = cache.addMemoryHolder { [downloader] pressure in
             AnimationFramePool.shared.removeAll(keepsPlaying: pressure != .full)
@@ -104,10 +107,10 @@ public final class HalcyonManager: Sendable {
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
-        if let found = inMemory(resource, options) { return found }
+        let resolved = resolved(options)
+        if let found = inMemory(resource, resolved, options) { return found }
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
-            let options = ImageLoadOptions(options, of: self, observed: observed)
-            return try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, nil) }
+            try await FirstAnswer.of { [loader] in try await loader.image(for: resource, resolved, observed, nil) }
         }
     }
 
@@ -134,13 +137,13 @@ public final class HalcyonManager: Sendable {
     /// A hit is an access, as one by ``image(for:options:)``; a miss is not counted. Options that memory alone cannot satisfy (a
     /// refresh, original data, freshness) return `nil`.
     ///
-    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, hitDefaults, nil) }
+    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, resolvedDefaults, nil) }
 
     /// Returns the image of a resource that is in memory, as ``imageInMemory(for:)``.
     ///
     /// - Parameter options: override ``defaultOptions``. Merging them takes longer than the hit.
     public func imageInMemory(for resource: Resource, options: ImageOptions?) -> ImageResult? {
-        inMemory(resource, options)
+        inMemory(resource, resolved(options), options)
     }
 
     /// Loads the image of a resource; see ``image(for:options:)``. The completion is called once, on
@@ -157,8 +160,9 @@ public final class HalcyonManager: Sendable {
         completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
     ) -> DownloadTask {
         let task = DownloadTask()
-        let queue = options?.callbackQueue ?? defaultOptions.callbackQueue ?? .mainCurrentOrAsync
-        if let found = inMemory(resource, options) {
+        let resolved = resolved(options)
+        let queue = resolved.values.download.callbackQueue
+        if let found = inMemory(resource, resolved, options) {
             if let completionHandler { queue.execute { completionHandler(.success(found)) } }
             return task
         }
@@ -166,9 +170,10 @@ public final class HalcyonManager: Sendable {
         let work = Task.detached { [self] in
             let result: Result<ImageResult, any Error>
             do {
-                let options = ImageLoadOptions(options, of: self, observed: observed)
                 result = .success(
-                    try await FirstAnswer.of { [loader] in try await loader.image(for: resource, options, task) })
+                    try await FirstAnswer.of { [loader] in
+                        try await loader.image(for: resource, resolved, observed, task)
+                    })
             } catch {
                 result = .failure(error)
             }
@@ -195,11 +200,12 @@ public final class HalcyonManager: Sendable {
     ///   freshness counts, but taken into memory where `toMemory` asks for it.
     package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
         try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
-            let options = ImageLoadOptions(options, of: self, isPrefetch: true, observed: observed)
+            let options = SharedOptions(options, of: self, isPrefetch: true)
             return try await FirstAnswer.of { [loader] in
                 try await loader.inTurn(resource, options) { load in
                     var load = load
                     (load.isPrefetch, load.keepsInMemory) = (true, toMemory || load.options.cacheMemoryOnly)
+                    load.observed = observed
                     return try await loader.prefetch(load)
                 }
             }
@@ -213,7 +219,7 @@ public final class HalcyonManager: Sendable {
     ///
     /// - Parameter options: override ``defaultOptions``; the processor, the cache and the extension count.
     public func imageCachedType(for resource: Resource, options: ImageOptions? = nil) async -> CacheType {
-        let load = ImageLoad(resource.source, of: resource, ImageLoadOptions(options, of: self))
+        let load = ImageLoad(resource.source, of: resource, resolved(options))
         for view in [await load.ofSelectedEntry(), load.ofPrivateEntry, load].compactMap({ $0 }) {
             let type = await view.options.cache.isThere(view.entryKey)
             if type.cached { return type }
@@ -246,33 +252,35 @@ public final class HalcyonManager: Sendable {
 
     // MARK: - Inside
 
-    /// Returns the image in memory, where nothing else has to be asked.
-    func inMemory(_ resource: Resource, _ options: ImageOptions?) -> ImageResult? {
-        if let options { return inMemory(resource, HitOptions(options, defaultOptions, cache, downloader), options) }
-        return inMemory(resource, hitDefaults, nil)
+    /// Returns the options of a call.
+    private func resolved(_ options: ImageOptions?) -> SharedOptions {
+        options.map { SharedOptions($0, of: self) } ?? resolvedDefaults
     }
 
+    /// Returns the image in memory, where nothing else has to be asked.
     // The path of every hit: it copies the image and the source once, and nothing that is shared by all threads.
     @inline(__always)
-    private func inMemory(_ resource: Resource, _ hit: HitOptions, _ options: @autoclosure () -> ImageOptions?)
+    private func inMemory(_ resource: Resource, _ hit: SharedOptions, _ options: @autoclosure () -> ImageOptions?)
         -> ImageResult?
     {
-        if hit.cache.observation.isOn { announce(resource, options(), hit) }
-        guard hit.isEnough else { return nil }
-        if hit.cache.privateEntries.mayExist, let own = ownImage(resource, hit) { return result(own, resource, hit) }
+        if hit.values.cache.observation.isOn { announce(resource, options(), hit) }
+        guard hit.values.isMemoryEnough else { return nil }
+        if hit.values.cache.privateEntries.mayExist, let own = ownImage(resource, hit) {
+            return result(own, resource, hit)
+        }
         guard let image = inMemory(resource.cacheKey, resource, hit) else { return nil }
         return result(image, resource, hit)
     }
 
     /// Tells the observer of a request.
     @inline(never)
-    private func announce(_ resource: Resource, _ options: ImageOptions?, _ hit: HitOptions) {
-        (hit.cache.observation.observer as? any RequestObserver)?.requested(resource, options)
+    private func announce(_ resource: Resource, _ options: ImageOptions?, _ hit: SharedOptions) {
+        (hit.values.cache.observation.observer as? any RequestObserver)?.requested(resource, options)
     }
 
     /// Returns the image in memory that is private to the user, or to loads without a user.
     @inline(never)
-    private func ownImage(_ resource: Resource, _ hit: HitOptions) -> Bitmap? {
+    private func ownImage(_ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
         if loader.hasSelected.load(ordering: .relaxed), let key = selectedKey(resource, hit),
             let image = inMemory(key, resource, hit)
         {
@@ -283,10 +291,10 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the key of the private entry that the fields of a call's request select; `nil` if it sets none, or has to wait for its
     /// modifier.
-    private func selectedKey(_ resource: Resource, _ hit: HitOptions) -> String? {
+    private func selectedKey(_ resource: Resource, _ hit: SharedOptions) -> String? {
         guard let url = resource.source.url else { return nil }
-        var request: TransportRequest? = hit.downloader.configuration.request(url)
-        if let modifier = hit.requestModifier {
+        var request: TransportRequest? = hit.values.downloader.configuration.request(url)
+        if let modifier = hit.values.download.requestModifier {
             guard let modifier = modifier as? any ImageDownloadRequestModifier, let plain = request else { return nil }
             request = modifier.modified(for: plain)
         }
@@ -297,22 +305,24 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image of a key in memory. A miss is counted by the load that follows it.
     @inline(__always)
-    private func inMemory(_ key: String, _ resource: Resource, _ hit: HitOptions) -> Bitmap? {
-        if !hit.variant.isEmpty { return variantInMemory(key, resource, hit) }
-        return hit.cache.fromMemory(
-            key, hit.extending, categories: resource.categories, user: resource.user, kind: .probe)
+    private func inMemory(_ key: String, _ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
+        if !hit.values.variant.isEmpty { return variantInMemory(key, resource, hit) }
+        return hit.values.cache.fromMemory(
+            key, hit.values.caching.memoryCacheAccessExtendingExpiration, categories: resource.categories,
+            user: resource.user, kind: .probe)
     }
 
     @inline(never)
-    private func variantInMemory(_ key: String, _ resource: Resource, _ hit: HitOptions) -> Bitmap? {
-        hit.cache.fromMemory(
-            key.computedKey(with: hit.variant), hit.extending, categories: resource.categories, user: resource.user,
+    private func variantInMemory(_ key: String, _ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
+        hit.values.cache.fromMemory(
+            key.computedKey(with: hit.values.variant), hit.values.caching.memoryCacheAccessExtendingExpiration,
+            categories: resource.categories, user: resource.user,
             kind: .probe)
     }
 
     @inline(__always)
-    private func result(_ image: Bitmap, _ resource: Resource, _ hit: HitOptions) -> ImageResult {
-        guard let modifier = hit.modifier else {
+    private func result(_ image: Bitmap, _ resource: Resource, _ hit: SharedOptions) -> ImageResult {
+        guard let modifier = hit.values.imageModifier else {
             return ImageResult(image: image, cacheType: .memory, resource: resource)
         }
         return ImageResult(image: modifier.modified(image), cacheType: .memory, resource: resource)

@@ -10,7 +10,11 @@ package struct ImageLoad: Sendable {
     package let source: Source
     /// The resource that was requested.
     let resource: Resource
-    package var options: ImageLoadOptions
+    private var shared: SharedOptions
+    package var options: ResolvedOptions {
+        get { shared.values }
+        set { shared = SharedOptions(newValue) }
+    }
     package var context: AccessContext
     /// The user whose private entry is meant, empty for loads without a user; `nil` for the entry that all users share.
     var owner: String?
@@ -20,18 +24,20 @@ package struct ImageLoad: Sendable {
     package var isPrefetch = false
     /// The task that changes its priority, if it has one.
     var task: DownloadTask?
+    /// The load, if it is observed.
+    var observed: ObservedLoad?
     /// When its fetch began; `nil` before that.
     var begun: Int64?
     /// Whether the image is kept in memory.
     package var keepsInMemory = true
 
-    init(_ source: Source, of resource: Resource, _ options: ImageLoadOptions) {
+    init(_ source: Source, of resource: Resource, _ options: SharedOptions) {
         self.source = source.resolved
         self.resource = resource
-        self.options = options
+        shared = options
         context = AccessContext(categories: resource.categories, user: resource.user)
         // Its URL has the bytes: a file would be their second copy.
-        if self.source.isDataURL, options.processor.identifier.isEmpty { self.options.cacheMemoryOnly = true }
+        if self.source.isDataURL, !isVariant { self.options.cacheMemoryOnly = true }
     }
 
     /// Records an event of a prefetch.
@@ -46,11 +52,11 @@ package struct ImageLoad: Sendable {
     }
 
     /// The key of the image.
-    package var computedKey: String { key.computedKey(with: options.processor.identifier) }
+    package var computedKey: String { key.computedKey(with: options.variant) }
 
     /// The name of the image's entry.
     var entryKey: EntryKey {
-        EntryKey(key, processorIdentifier: options.processor.identifier, forcedExtension: options.forcedExtension)
+        EntryKey(key, processorIdentifier: options.variant, forcedExtension: options.forcedExtension)
     }
 
     /// The name of the original's entry, where an original is another entry than the image.
@@ -67,7 +73,7 @@ package struct ImageLoad: Sendable {
     }
 
     /// Whether the image is made of the original, and not the original itself.
-    package var isVariant: Bool { !options.processor.identifier.isEmpty }
+    package var isVariant: Bool { !options.variant.isEmpty }
 
     /// The load of the entry that is private to the user, or to loads without a user; `nil` if no entry is private.
     var ofPrivateEntry: ImageLoad? {
@@ -93,8 +99,8 @@ package struct ImageLoad: Sendable {
     func request() async -> TransportRequest? {
         guard let url = source.url else { return nil }
         var request = options.downloader.configuration.request(url)
-        request.priority = options.priority
-        guard let modifier = options.requestModifier else { return request }
+        request.priority = options.download.priority
+        guard let modifier = options.download.requestModifier else { return request }
         return await modifier.modified(for: request)
     }
 
@@ -110,24 +116,18 @@ package struct ImageLoad: Sendable {
     var ofOtherSource: ImageLoad? {
         guard let other = options.lowDataSource else { return nil }
         var options = options
-        (options.lowDataSource, options.allowsConstrainedNetwork) = (nil, true)
-        var low = ImageLoad(other, of: resource, options)
-        (low.isPrefetch, low.keepsInMemory, low.task) = (isPrefetch, keepsInMemory, task)
+        (options.lowDataSource, options.download.allowsConstrainedNetwork) = (nil, true)
+        var low = ImageLoad(other, of: resource, SharedOptions(options))
+        (low.isPrefetch, low.keepsInMemory, low.task, low.observed) = (isPrefetch, keepsInMemory, task, observed)
         return low
     }
 
     /// The options of the cache.
     package var cacheOptions: CacheOptions {
-        var cache = CacheOptions()
+        var cache = options.caching
         cache.context = context
-        cache.memoryCacheExpiration = options.memoryCacheExpiration
-        cache.memoryCacheAccessExtendingExpiration = options.memoryCacheAccessExtendingExpiration
-        cache.diskCacheExpiration = options.diskCacheExpiration
-        cache.diskCacheAccessExtendingExpiration = options.diskCacheAccessExtendingExpiration
-        cache.fromMemoryCacheOrRefresh = options.fromMemoryCacheOrRefresh
-        cache.keepInBackground = options.keepInBackground
         cache.isPrefetch = isPrefetch
-        if isPrefetch, case .dispatch(let queue) = options.processingQueue { cache.serializationQueue = queue }
+        if isPrefetch, case .dispatch(let queue) = options.download.processingQueue { cache.serializationQueue = queue }
         cache.fetchDuration = begun.map { max(options.cache.clock.now - $0, 0) }
         return cache
     }

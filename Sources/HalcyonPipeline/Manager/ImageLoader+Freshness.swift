@@ -64,10 +64,9 @@ extension ImageLoader {
     ) async throws -> ImageResult {
         do {
             let result = try await asked(load, record) { url, record in
-                let answer = try await load.options.observed.transferring {
+                let answer = try await load.observed.transferring {
                     try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: processor(load),
-                        options: limited(load.options), load.task)
+                        url, record.freshness, processor: processor(load), options: load.options.download, load.task)
                 }
                 try Task.checkCancellation()
                 switch answer {
@@ -152,8 +151,9 @@ extension ImageLoader {
         _ load: ImageLoad, _ record: FreshnessRecord, _ freshness: Freshness
     ) async throws -> ImageResult? {
         var extended = load
-        extended.options.memoryCacheAccessExtendingExpiration = .restarting(load.options.memoryCacheExpiration)
-        extended.options.diskCacheAccessExtendingExpiration = .restarting(load.options.diskCacheExpiration)
+        let caching = load.options.caching
+        extended.options.caching.memoryCacheAccessExtendingExpiration = .restarting(caching.memoryCacheExpiration)
+        extended.options.caching.diskCacheAccessExtendingExpiration = .restarting(caching.diskCacheExpiration)
         guard let found = try await lookUp(extended) else { return nil }
         try await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
@@ -180,7 +180,7 @@ extension ImageLoader {
         record.freshness = freshness
         let cache = load.options.cache
         await cache.notes.set(record.note, of: load.entryKey)
-        if extendsDisk { await cache.extend(load.entryKey, .restarting(load.options.diskCacheExpiration)) }
+        if extendsDisk { await cache.extend(load.entryKey, .restarting(load.options.caching.diskCacheExpiration)) }
     }
 
     // MARK: - Without a load that waits
@@ -192,8 +192,8 @@ extension ImageLoader {
         guard revalidating.withLock({ $0.insert(entry).inserted }) else { return }
         var later = load
         // No request waits for it, and it is no access.
-        (later.isPrefetch, later.options.onProgress, later.options.priority) = (true, nil, .low)
-        (later.options.observed, later.task) = (nil, nil)
+        (later.isPrefetch, later.options.download.onProgress, later.options.download.priority) = (true, nil, .low)
+        (later.observed, later.task) = (nil, nil)
         Task.detached { [self, later] in
             defer { revalidating.withLock { _ = $0.remove(entry) } }
             _ = try? await renewedUnseen(later, record)
@@ -206,10 +206,9 @@ extension ImageLoader {
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
         do {
             let isNew = try await asked(load, record) { url, record -> Bool? in
-                let answer = try await load.options.observed.transferring {
+                let answer = try await load.observed.transferring {
                     try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: processor(load),
-                        options: limited(load.options))
+                        url, record.freshness, processor: processor(load), options: load.options.download)
                 }
                 try Task.checkCancellation()
                 switch answer {

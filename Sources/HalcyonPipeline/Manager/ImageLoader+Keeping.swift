@@ -51,14 +51,15 @@ extension ImageLoader {
             let toDisk =
                 !options.cacheMemoryOnly
                 && made.claim(disk, now: cache.clock.now) {
-                    (options.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+                    (options.caching.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(
+                        from: $0)
                 } remove: {
                     await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
                 load.keepsInMemory
                 && made.claim(memory, now: cache.clock.now) {
-                    (options.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
+                    (options.caching.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
                     await cache.remove(forKey: entry, fromDisk: false)
                 }
@@ -94,7 +95,8 @@ extension ImageLoader {
         let (serializer, decoder) = (originals.serializer, decoder)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.clock.now) {
-                (options.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(from: $0)
+                (options.caching.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(
+                    from: $0)
             } remove: {
                 await originals.remove(forKey: key)
             }

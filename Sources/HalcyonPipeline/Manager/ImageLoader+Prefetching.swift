@@ -14,7 +14,7 @@ extension ImageLoader {
         let cache = load.options.cache
         let view = try await view(of: load)
         let found = try await tier(of: view.entryKey, in: cache)
-        if found == .memory || found == .disk && !load.options.fromMemoryCacheOrRefresh {
+        if found == .memory || found == .disk && !load.options.caching.fromMemoryCacheOrRefresh {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
@@ -22,7 +22,8 @@ extension ImageLoader {
             if found == .disk, load.keepsInMemory {
                 await cache.promote(
                     view.entryKey, serializer: view.serializer, options: view.cacheOptions,
-                    decoding: decodeLimiter.queue(over: view.options.processingQueue, view.options.priority))
+                    decoding: decodeLimiter.queue(
+                        over: view.options.download.processingQueue, view.options.download.priority))
                 try Task.checkCancellation()
                 view.record(.prefetchArrival)
             }

@@ -58,18 +58,20 @@ final class ImageLoader: Sendable {
     // MARK: - Sources in turn
 
     /// Returns the image of the first source that has it.
-    func image(for resource: Resource, _ options: ImageLoadOptions, _ task: DownloadTask?) async throws -> ImageResult {
+    func image(
+        for resource: Resource, _ options: SharedOptions, _ observed: ObservedLoad?, _ task: DownloadTask?
+    ) async throws -> ImageResult {
         var result = try await inTurn(resource, options) { [self] load in
             do {
                 var load = load
-                load.task = task
+                (load.observed, load.task) = (observed, task)
                 return try await image(load)
             } catch  where !error.isCancellation {
                 load.options.cache.recordMiss(forKey: load.key, options: load.cacheOptions)
                 throw error
             }
         }
-        if let modifier = options.imageModifier { result.image = modifier.modified(result.image) }
+        if let modifier = options.values.imageModifier { result.image = modifier.modified(result.image) }
         return result
     }
 
@@ -77,10 +79,10 @@ final class ImageLoader: Sendable {
     ///
     /// - Throws: the error of the only source, or those of all.
     func inTurn<Value>(
-        _ resource: Resource, _ options: ImageLoadOptions, _ work: (ImageLoad) async throws -> Value
+        _ resource: Resource, _ options: SharedOptions, _ work: (ImageLoad) async throws -> Value
     ) async throws -> Value {
         var failures: [SourceFailure] = []
-        for (number, source) in ([resource.source] + options.alternativeSources).enumerated() {
+        for (number, source) in ([resource.source] + options.values.alternativeSources).enumerated() {
             try Task.checkCancellation()
             do {
                 var load = ImageLoad(source, of: resource, options)
@@ -191,7 +193,7 @@ final class ImageLoader: Sendable {
         }
         if let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
-        let (serializer, priority) = (load.serializer, load.options.priority)
+        let (serializer, priority) = (load.serializer, load.options.download.priority)
         if cache.isAbsentOnDisk(load.entryKey) { return try await cache.fromDisk(load.entryKey, options) }
         let look = { @Sendable (work: LimitedWork) in
             try await cache.fromDisk(load.entryKey, options, serializer: serializer, decoding: work.queue)
@@ -210,7 +212,7 @@ final class ImageLoader: Sendable {
     private func alone<Value>(
         _ load: ImageLoad, _ work: (LimitedWork) async throws -> Value
     ) async throws -> Value {
-        let limited = LimitedWork(decodeLimiter, load.options.priority, .untouch)
+        let limited = LimitedWork(decodeLimiter, load.options.download.priority, .untouch)
         load.task?.follow { limited.setPriority($0, of: LimitedWork.firstLoad) }
         return try await work(limited)
     }
@@ -222,15 +224,15 @@ final class ImageLoader: Sendable {
     ///
     /// - Throws: the error of the processor. An original that cannot be decoded is removed, and counts as none.
     func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
-        guard load.isVariant, !load.options.fromMemoryCacheOrRefresh else { return nil }
+        guard load.isVariant, !load.options.caching.fromMemoryCacheOrRefresh else { return nil }
         let heedsServer = load.options.freshness?.honoursServer == true
-        let selects = heedsServer && load.options.requestModifier != nil
+        let selects = heedsServer && load.options.download.requestModifier != nil
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
             maker: ByteName(maker(load).identifier), heedsServer: heedsServer,
             onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil)
         let (variant, isFirst) = try await variants.value(
-            of: key, load.options.priority, load.options.processingQueue, load.task
+            of: key, load.options.download.priority, load.options.download.processingQueue, load.task
         ) { [self] in try await makeVariant(load, $0) }
         switch variant {
         case .none: return nil
@@ -255,7 +257,7 @@ final class ImageLoader: Sendable {
         guard let original = try await original(load) else { return .none }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer
-        let (processor, decoder, observed) = (load.options.processor, decoder, load.options.observed)
+        let (processor, decoder, observed) = (load.options.processor, decoder, load.observed)
         let (image, freshness): (Bitmap, Freshness?)
         do {
             (image, freshness) = try await work.result {
@@ -328,17 +330,17 @@ final class ImageLoader: Sendable {
         switch load.source {
         case .provider(let given):
             let provider = try load.permitted(given)
-            let attempts = Attempts(strategy: load.options.retryStrategy, clock: downloader.clock)
-            let provided = try await load.options.observed.transferring {
-                try await providers.load(provider, maker(load), limited(load.options), attempts, load.task)
+            let attempts = Attempts(strategy: load.options.download.retryStrategy, clock: downloader.clock)
+            let provided = try await load.observed.transferring {
+                try await providers.load(provider, maker(load), load.options.download, attempts, load.task)
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low) }
             try load.check(url)
             do {
-                let result = try await load.options.observed.transferring {
-                    try await downloader.download(url, processor(load), limited(load.options), load.task)
+                let result = try await load.observed.transferring {
+                    try await downloader.download(url, processor(load), load.options.download, load.task)
                 }
                 return try await self.result(load, own(result, url, load))
             } catch NetworkError.constrainedNetwork {
@@ -355,9 +357,9 @@ final class ImageLoader: Sendable {
         _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad
     ) async throws -> DownloadResult<MadeImage> {
         guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
-        var options = limited(load.options)
+        var options = load.options.download
         options.mergePartition = load.context.user ?? ""
-        return try await load.options.observed.transferring {
+        return try await load.observed.transferring {
             try await load.options.downloader.download(url, processor(load), options, load.task)
         }
     }
@@ -373,15 +375,8 @@ final class ImageLoader: Sendable {
         return DownloadProcessor(identifier: maker.identifier) { data, _ in try maker.image(of: data) }
     }
 
-    /// Returns the options of a load whose processing takes turns.
-    func limited(_ options: ImageLoadOptions) -> DownloadOptions {
-        var limited = options.download
-        limited.processingTurns = decodeLimiter
-        return limited
-    }
-
     private func maker(_ load: ImageLoad) -> ImageMaker {
-        ImageMaker(processor: load.options.processor, decoder: decoder, observed: load.options.observed)
+        ImageMaker(processor: load.options.processor, decoder: decoder, observed: load.observed)
     }
 
     /// Keeps a loaded image, and returns the result.

@@ -111,16 +111,38 @@ public final class DecodeLimiter: Sendable {
     private func run(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: TransferPriority) {
         lane.execute { [self] in
             work()
-            state.withLock { $0.leave(priority) }
-            giveTurns()
+            end(priority)
         }
+    }
+
+    /// Ends work that had a turn.
+    private func end(_ priority: TransferPriority) {
+        state.withLock { $0.leave(priority) }
+        giveTurns()
     }
 }
 
 extension DecodeLimiter: WorkTurns {
     package func enqueue(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: WorkPriority) {
         let value = priority.value
-        if state.withLock({ $0.waiting.isEmpty && $0.begin(value, limit) }) { return run(work, on: lane, value) }
+        if begin(value) { return run(work, on: lane, value) }
+        wait(work, on: lane, priority)
+    }
+
+    /// Executes work in the call if there is a turn at once, else later on a lane. A thread that has read a file decodes it without
+    /// a switch to another one, which takes as long as decoding a small picture.
+    func execute(_ work: @escaping @Sendable () -> Void, orOn lane: CallbackLane, _ priority: WorkPriority) {
+        let value = priority.value
+        guard begin(value) else { return wait(work, on: lane, priority) }
+        work()
+        end(value)
+    }
+
+    private func begin(_ priority: TransferPriority) -> Bool {
+        state.withLock { $0.waiting.isEmpty && $0.begin(priority, limit) }
+    }
+
+    private func wait(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane, _ priority: WorkPriority) {
         state.withLock { $0.wait(Waiting(work: work, lane: lane, priority: priority)) }
         let identity = ObjectIdentifier(priority)
         let move = { @Sendable [self] (value: TransferPriority) in

@@ -38,8 +38,10 @@ final class LimitedWork: Sendable {
             State(loads: [(Self.firstLoad, priority)], lane: CallbackLane(queue, isOrdered: false)))
     }
 
-    /// A queue that executes blocks when the work has a turn.
-    var queue: CallbackQueue { .custom { [self] in enqueue($0, on: state.withLock { $0.lane }) } }
+    /// A queue that executes blocks when the work has a turn: in the call if there is one at once, for callers that may compute.
+    var queue: CallbackQueue {
+        .custom { [self] in limiter.execute($0, orOn: state.withLock { $0.lane }, priority) }
+    }
 
     /// Adds a load.
     ///

@@ -54,6 +54,11 @@ struct DiskStorageTests {
         try bytes(10).write(to: url)
         #expect(disk?.isCached(forKey: "b") == false)
         #expect(try disk?.value(forKey: "b") == nil)
+        // A look-up can be answered without any thread of the disk, and only where that is certain.
+        let misses = disk?.statistics.lookUps.misses
+        #expect(disk?.misses(EntryKey("b"), AccessContext()) == true)
+        #expect(disk?.misses(EntryKey("a"), AccessContext()) == false)
+        #expect(disk?.statistics.lookUps.misses == misses.map { $0 + 1 })
         try fixture.close(&disk)
         disk = try fixture.open(beforeListing: { throw SystemError(code: EIO) })
         disk?.waitUntilListed()

@@ -153,9 +153,9 @@ struct CancelledLoadTests {
     func cancelledInItsProvider() async throws {
         let bed = try await CancellingBed()
         let provider = SlowProvider(bed.sample.file)
-        let options = ImageLoadOptions(bed.options(.variant), of: bed.manager)
+        let options = SharedOptions(bed.options(.variant), of: bed.manager)
         let load = Task {
-            await failure { try await bed.loader.image(for: Resource(.provider(provider)), options, nil) }
+            await failure { try await bed.loader.image(for: Resource(.provider(provider)), options, nil, nil) }
         }
         await waitUntil { provider.askedCount == 1 }
         load.cancel()
@@ -335,11 +335,11 @@ private final class CancellingBed: Sendable {
 
     /// Starts a load whose task ends when all its work has.
     func start(_ options: ImageOptions, _ kind: LoadKind, _ name: String = "a") -> Task<(any Error)?, Never> {
-        let options = ImageLoadOptions(options, of: manager, isPrefetch: kind.isPrefetch)
+        let options = SharedOptions(options, of: manager, isPrefetch: kind.isPrefetch)
         return Task {
             await failure {
                 guard kind.isPrefetch else {
-                    _ = try await loader.image(for: Resource(fake(name)), options, nil)
+                    _ = try await loader.image(for: Resource(fake(name)), options, nil, nil)
                     return
                 }
                 _ = try await loader.inTurn(Resource(fake(name)), options) { load in

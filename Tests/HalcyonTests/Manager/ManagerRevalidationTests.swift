@@ -212,7 +212,7 @@ struct ManagerRevalidationTests {
                 $0.freshness = policy
                 $0.waitForCache = true
             }
-            return ImageLoad(Source(url), of: Resource(url), ImageLoadOptions(options, of: fixture.manager))
+            return ImageLoad(Source(url), of: Resource(url), SharedOptions(options, of: fixture.manager))
         }
         let head = ResponseHead(url: url, status: 200, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
         let freshness = Freshness(head, requested: 0, received: 0)

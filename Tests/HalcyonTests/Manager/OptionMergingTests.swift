@@ -15,13 +15,13 @@ struct OptionMergingTests {
         /// The name of the stored property.
         let name: String
         let set: @Sendable (inout ImageOptions, _ isSecond: Bool) -> Void
-        let read: @Sendable (ImageLoadOptions) -> String
+        let read: @Sendable (ResolvedOptions) -> String
         /// The value that is read for the default.
         let ifUnset: String
 
         init<Value: Sendable>(
             _ name: String, _ property: WritableKeyPath<ImageOptions, Value> & Sendable, _ first: Value,
-            _ second: Value, ifUnset: String, _ read: @escaping @Sendable (ImageLoadOptions) -> String
+            _ second: Value, ifUnset: String, _ read: @escaping @Sendable (ResolvedOptions) -> String
         ) {
             self.name = name
             set = { $0[keyPath: property] = $1 ? second : first }
@@ -32,7 +32,7 @@ struct OptionMergingTests {
         /// An option that is `true` or `false`.
         init(
             _ name: String, _ property: WritableKeyPath<ImageOptions, Bool?> & Sendable, ifUnset: String,
-            _ read: @escaping @Sendable (ImageLoadOptions) -> Bool?
+            _ read: @escaping @Sendable (ResolvedOptions) -> Bool?
         ) {
             self.init(name, property, true, false, ifUnset: ifUnset) { read($0).map { "\($0)" } ?? "none" }
         }
@@ -95,7 +95,7 @@ struct OptionMergingTests {
             Option("forceRefresh", \.forceRefresh, ifUnset: "false") { $0.forceRefresh },
             Option("onlyFromCache", \.onlyFromCache, ifUnset: "false") { $0.onlyFromCache },
             Option("fromMemoryCacheOrRefresh", \.fromMemoryCacheOrRefresh, ifUnset: "false") {
-                $0.fromMemoryCacheOrRefresh
+                $0.caching.fromMemoryCacheOrRefresh
             },
             Option(
                 "alternativeSources", \.alternativeSources, [.network(fake("one"))], [.network(fake("two"))],
@@ -105,7 +105,7 @@ struct OptionMergingTests {
                 $0.lowDataSource?.cacheKey ?? "none"
             },
             Option("allowsConstrainedNetwork", \.allowsConstrainedNetwork, ifUnset: "true") {
-                $0.allowsConstrainedNetwork
+                $0.download.allowsConstrainedNetwork
             },
             Option(
                 "freshness", \.freshness, FreshnessPolicy(), FreshnessPolicy(honoursServer: false), ifUnset: "none"
@@ -123,36 +123,40 @@ struct OptionMergingTests {
             Option("cacheMemoryOnly", \.cacheMemoryOnly, ifUnset: "false") { $0.cacheMemoryOnly },
             Option("waitForCache", \.waitForCache, ifUnset: "false") { $0.waitForCache },
             Option("memoryCacheExpiration", \.memoryCacheExpiration, .days(1), .days(2), ifUnset: "nil") {
-                "\($0.memoryCacheExpiration.map { "\($0)" } ?? "nil")"
+                "\($0.caching.memoryCacheExpiration.map { "\($0)" } ?? "nil")"
             },
             Option("memoryExtending", \.memoryCacheAccessExtendingExpiration, .none, .cacheTime, ifUnset: "cacheTime") {
-                "\($0.memoryCacheAccessExtendingExpiration)"
+                "\($0.caching.memoryCacheAccessExtendingExpiration)"
             },
             Option("diskCacheExpiration", \.diskCacheExpiration, .days(1), .days(2), ifUnset: "nil") {
-                "\($0.diskCacheExpiration.map { "\($0)" } ?? "nil")"
+                "\($0.caching.diskCacheExpiration.map { "\($0)" } ?? "nil")"
             },
             Option("diskExtending", \.diskCacheAccessExtendingExpiration, .none, .cacheTime, ifUnset: "cacheTime") {
-                "\($0.diskCacheAccessExtendingExpiration)"
+                "\($0.caching.diskCacheAccessExtendingExpiration)"
             },
-            Option("keepInBackground", \.keepInBackground, ifUnset: "none") { $0.keepInBackground },
+            Option("keepInBackground", \.keepInBackground, ifUnset: "none") { $0.caching.keepInBackground },
             Option("forcedExtension", \.forcedExtension, "one", "two", ifUnset: "nil") { $0.forcedExtension ?? "nil" },
-            Option("priority", \.priority, .veryLow, .high, ifUnset: "normal") { "\($0.priority)" },
-            Option("retryStrategy", \.retryStrategy, one, two, ifUnset: "none") { name($0.retryStrategy) },
-            Option("requestModifier", \.requestModifier, one, two, ifUnset: "none") { name($0.requestModifier) },
-            Option("redirectHandler", \.redirectHandler, one, two, ifUnset: "none") { name($0.redirectHandler) },
+            Option("priority", \.priority, .veryLow, .high, ifUnset: "normal") { "\($0.download.priority)" },
+            Option("retryStrategy", \.retryStrategy, one, two, ifUnset: "none") { name($0.download.retryStrategy) },
+            Option("requestModifier", \.requestModifier, one, two, ifUnset: "none") {
+                name($0.download.requestModifier)
+            },
+            Option("redirectHandler", \.redirectHandler, one, two, ifUnset: "none") {
+                name($0.download.redirectHandler)
+            },
             Option("allowsInsecureRedirects", \.allowsInsecureRedirects, ifUnset: "none") {
-                $0.allowsInsecureRedirects
+                $0.download.allowsInsecureRedirects
             },
             Option(
                 "processingQueue", \.processingQueue, .dispatch(queues[0]), .dispatch(queues[1]),
                 ifUnset: DispatchQueue.global(qos: .userInitiated).label
-            ) { label($0.processingQueue) },
+            ) { label($0.download.processingQueue) },
             Option(
                 "callbackQueue", \.callbackQueue, .dispatch(queues[0]), .dispatch(queues[1]), ifUnset: "main"
-            ) { label($0.callbackQueue) },
+            ) { label($0.download.callbackQueue) },
             // Closures cannot be compared.
             Option("onProgress", \.onProgress, progress, progress, ifUnset: "none") {
-                $0.onProgress == nil ? "none" : "some"
+                $0.download.onProgress == nil ? "none" : "some"
             },
         ]
     }
@@ -171,7 +175,7 @@ struct OptionMergingTests {
                     cache: own.cache, downloader: own.downloader,
                     defaultOptions: ImageOptions { options in manager.map { option.set(&options, $0) } })
                 let options = call.map { isSecond in ImageOptions { option.set(&$0, isSecond) } }
-                return option.read(ImageLoadOptions(options, of: manager))
+                return option.read(SharedOptions(options, of: manager).values)
             }
             let (one, two) = (read(manager: nil, call: false), read(manager: nil, call: true))
             #expect(one != two || option.name == "onProgress", "\(option.name)")
@@ -189,7 +193,7 @@ struct OptionMergingTests {
         ) -> ImageCache<Bitmap> {
             let manager = HalcyonManager(
                 cache: own.cache, downloader: own.downloader, defaultOptions: ImageOptions(manager))
-            return ImageLoadOptions(ImageOptions(call), of: manager).originalCache
+            return SharedOptions(ImageOptions(call), of: manager).values.originalCache
         }
         #expect(originals({ _ in }, { $0.cache = first.cache }) === first.cache)
         #expect(originals({ $0.originalCache = second.cache }, { $0.cache = first.cache }) === first.cache)
@@ -199,14 +203,14 @@ struct OptionMergingTests {
 
     @Test("Prefetches use a low priority and the utility queue by default, predicted ones the background queue")
     func prefetchesUseLowPriorityAndUtilityQueue() {
-        func prefetch(_ call: ImageOptions?) -> ImageLoadOptions {
-            ImageLoadOptions(call, of: own.manager, isPrefetch: true)
+        func prefetch(_ call: ImageOptions?) -> ResolvedOptions {
+            SharedOptions(call, of: own.manager, isPrefetch: true).values
         }
-        func label(_ options: ImageLoadOptions) -> String? {
-            if case .dispatch(let queue) = options.processingQueue { queue.label } else { nil }
+        func label(_ options: ResolvedOptions) -> String? {
+            if case .dispatch(let queue) = options.download.processingQueue { queue.label } else { nil }
         }
-        #expect(prefetch(nil).priority == .low)
-        #expect(prefetch(ImageOptions { $0.priority = .high }).priority == .high)
+        #expect(prefetch(nil).download.priority == .low)
+        #expect(prefetch(ImageOptions { $0.priority = .high }).download.priority == .high)
         #expect(label(prefetch(nil)) == DispatchQueue.global(qos: .utility).label)
         let predicted = prefetch(ImageOptions { $0.priority = .veryLow })
         #expect(label(predicted) == DispatchQueue.global(qos: .background).label)

@@ -143,6 +143,30 @@ struct VariantTests {
         await waitUntil { limiter.load.running == 0 }
     }
 
+    @Test("The thread that has read a file decodes it, if there is a turn")
+    func readingThreadDecodes() async throws {
+        let fixture = try ManagerFixture(FakeTransport(answerAtOnce: Data()))
+        let marker = DispatchSpecificKey<Bool>()
+        fixture.cache.disk.queue.setSpecific(key: marker, value: true)
+        let limiter = DecodeLimiter(limit: 1)
+        let manager = HalcyonManager(cache: fixture.cache, downloader: fixture.downloader, decodeLimiter: limiter)
+        try fixture.cache.diskStorage?.store(value: try EncodedPicture().file, forKey: fake("a").absoluteString)
+        let ran = Mutex<[Bool]>([])
+        let serializer = NotingPictures { ran.withLock { $0.append(DispatchQueue.getSpecific(key: marker) == true) } }
+        let options = ImageOptions { $0.serializer = serializer }
+        _ = try await manager.image(for: fake("a"), options: options)
+        fixture.cache.clearMemoryCache()
+        // Without a turn it waits, and the disk's thread does not.
+        let gate = DispatchSemaphore(value: 0)
+        limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
+        let load = Task { try await manager.image(for: fake("a"), options: options) }
+        await waitUntil { limiter.load.waiting == 1 }
+        gate.signal()
+        _ = try await load.value
+        #expect(ran.withLock { $0 } == [true, false])
+        await waitUntil { limiter.load == (0, 0) }
+    }
+
     @Test("A look-up of a missing file, or one that waits for a store, takes no decode turn")
     func missingFileAndPendingStoreTakeNoDecodeTurn() async throws {
         let sample = try EncodedPicture()
@@ -379,6 +403,21 @@ private final class GatedPictures: CacheSerializer {
     }
 
     func value(with data: Data) -> Bitmap? { inner.value(with: data) }
+}
+
+/// A serializer that notes each time that it makes a picture.
+private struct NotingPictures: CacheSerializer {
+    let note: @Sendable () -> Void
+    private let inner = BitmapSerializer()
+
+    init(_ note: @escaping @Sendable () -> Void) { self.note = note }
+
+    func data(with value: Bitmap, original: Data?) -> Data? { inner.data(with: value, original: original) }
+
+    func value(with data: Data) -> Bitmap? {
+        note()
+        return inner.value(with: data)
+    }
 }
 
 /// Shared work that waits at a gate.

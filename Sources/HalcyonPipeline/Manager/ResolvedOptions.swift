@@ -1,0 +1,104 @@
+import HalcyonCache
+import HalcyonImages
+import HalcyonNetworking
+import HalcyonSupport
+
+/// The options of a call, each with a value: that of the call, else that of the manager's defaults, else the default. They are what a
+/// hit in memory needs, and what a load passes on: to the cache and to the downloader in the form that these take.
+package struct ResolvedOptions: Sendable {
+    let processor: any ImageProcessor
+    /// The identifier of the processor.
+    let variant: String
+    let imageModifier: (any ImageModifier)?
+    let serializer: (any CacheSerializer<Bitmap>)?
+    let wantsOriginalData: Bool
+    let forceRefresh: Bool
+    let onlyFromCache: Bool
+    let alternativeSources: [Source]
+    var lowDataSource: Source?
+    let freshness: FreshnessPolicy?
+    package let cache: ImageCache<Bitmap>
+    let originalCache: ImageCache<Bitmap>
+    let downloader: ImageDownloader
+    let cacheOriginalImage: Bool
+    var cacheMemoryOnly: Bool
+    let waitForCache: Bool
+    let forcedExtension: String?
+    /// What may be loaded.
+    let sourcePolicy: SourcePolicy
+    /// What the cache is asked for; a load adds what it knows of itself (``ImageLoad/cacheOptions``).
+    var caching: CacheOptions
+    /// What the downloader is asked for.
+    var download: DownloadOptions
+
+    /// Whether an image in memory is enough: no refresh, original data or freshness is required.
+    var isMemoryEnough: Bool { !forceRefresh && !wantsOriginalData && freshness?.honoursServer != true }
+
+    /// Returns the options of a call to the manager of these parts.
+    init(
+        _ call: ImageOptions, _ base: ImageOptions, _ cache: ImageCache<Bitmap>, _ originalCache: ImageCache<Bitmap>,
+        _ downloader: ImageDownloader, _ sourcePolicy: SourcePolicy, _ decodeLimiter: DecodeLimiter, isPrefetch: Bool
+    ) {
+        self.sourcePolicy = sourcePolicy
+        processor = call.processor ?? base.processor ?? DefaultImageProcessor()
+        variant = processor.identifier
+        imageModifier = call.imageModifier ?? base.imageModifier
+        serializer = call.serializer ?? base.serializer
+        wantsOriginalData = call.wantsOriginalData ?? base.wantsOriginalData ?? false
+        forceRefresh = call.forceRefresh ?? base.forceRefresh ?? false
+        onlyFromCache = call.onlyFromCache ?? base.onlyFromCache ?? false
+        alternativeSources = call.alternativeSources ?? base.alternativeSources ?? []
+        lowDataSource = call.lowDataSource ?? base.lowDataSource
+        freshness = call.freshness ?? base.freshness
+        let target = call.cache ?? base.cache
+        self.cache = target ?? cache
+        self.originalCache = call.originalCache ?? call.cache ?? base.originalCache ?? target ?? originalCache
+        self.downloader = call.downloader ?? base.downloader ?? downloader
+        cacheOriginalImage = call.cacheOriginalImage ?? base.cacheOriginalImage ?? false
+        cacheMemoryOnly = call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false
+        waitForCache = call.waitForCache ?? base.waitForCache ?? false
+        forcedExtension = call.forcedExtension ?? base.forcedExtension
+
+        caching = CacheOptions()
+        caching.memoryCacheExpiration = call.memoryCacheExpiration ?? base.memoryCacheExpiration
+        caching.memoryCacheAccessExtendingExpiration = call.memoryExtending ?? base.memoryExtending ?? .cacheTime
+        caching.diskCacheExpiration = call.diskCacheExpiration ?? base.diskCacheExpiration
+        caching.diskCacheAccessExtendingExpiration = call.diskExtending ?? base.diskExtending ?? .cacheTime
+        caching.fromMemoryCacheOrRefresh = call.fromMemoryCacheOrRefresh ?? base.fromMemoryCacheOrRefresh ?? false
+        caching.keepInBackground = call.keepInBackground ?? base.keepInBackground
+
+        let priority = call.priority ?? (isPrefetch ? .low : base.priority ?? .normal)
+        download = DownloadOptions()
+        download.priority = priority
+        download.retryStrategy = call.retryStrategy ?? base.retryStrategy
+        download.requestModifier = call.requestModifier ?? base.requestModifier
+        download.redirectHandler = call.redirectHandler ?? base.redirectHandler
+        download.allowsInsecureRedirects = call.allowsInsecureRedirects ?? base.allowsInsecureRedirects
+        download.processingQueue =
+            call.processingQueue ?? base.processingQueue
+            ?? .dispatch(
+                .global(qos: priority == .veryLow ? .background : isPrefetch ? .utility : .userInitiated))
+        download.callbackQueue = call.callbackQueue ?? base.callbackQueue ?? .mainCurrentOrAsync
+        download.onProgress = call.onProgress ?? base.onProgress
+        download.allowsConstrainedNetwork = call.allowsConstrainedNetwork ?? base.allowsConstrainedNetwork ?? true
+        download.restriction = sourcePolicy.restriction
+        download.processingTurns = decodeLimiter
+    }
+}
+
+/// Resolved options as one object, because a hit and the steps of a load would copy a structure of this size each time.
+package final class SharedOptions: Sendable {
+    let values: ResolvedOptions
+
+    init(_ values: ResolvedOptions) { self.values = values }
+
+    /// Returns the options of a call to a manager.
+    ///
+    /// - Parameter isPrefetch: whether the load is a prefetch, whose default priority is low.
+    convenience init(_ call: ImageOptions?, of manager: HalcyonManager, isPrefetch: Bool = false) {
+        self.init(
+            ResolvedOptions(
+                call ?? ImageOptions(), manager.defaultOptions, manager.cache, manager.originalCache,
+                manager.downloader, manager.sourcePolicy, manager.decodeLimiter, isPrefetch: isPrefetch))
+    }
+}
