@@ -107,8 +107,8 @@ public final class HalcyonManager: Sendable {
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
     public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+        if let found = inMemory(resource, options) { return found }
         let resolved = resolved(options)
-        if let found = inMemory(resource, resolved, options) { return found }
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
             try await FirstAnswer.of { [loader] in try await loader.image(for: resource, resolved, observed, nil) }
         }
@@ -137,13 +137,13 @@ public final class HalcyonManager: Sendable {
     /// A hit is an access, as one by ``image(for:options:)``; a miss is not counted. Options that memory alone cannot satisfy (a
     /// refresh, original data, freshness) return `nil`.
     ///
-    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource, resolvedDefaults, nil) }
+    public func imageInMemory(for resource: Resource) -> ImageResult? { inMemory(resource) }
 
     /// Returns the image of a resource that is in memory, as ``imageInMemory(for:)``.
     ///
     /// - Parameter options: override ``defaultOptions``. Merging them takes longer than the hit.
     public func imageInMemory(for resource: Resource, options: ImageOptions?) -> ImageResult? {
-        inMemory(resource, resolved(options), options)
+        inMemory(resource, options)
     }
 
     /// Loads the image of a resource; see ``image(for:options:)``. The completion is called once, on
@@ -160,12 +160,12 @@ public final class HalcyonManager: Sendable {
         completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
     ) -> DownloadTask {
         let task = DownloadTask()
-        let resolved = resolved(options)
-        let queue = resolved.values.download.callbackQueue
-        if let found = inMemory(resource, resolved, options) {
+        let queue = options?.callbackQueue ?? resolvedDefaults.values.download.callbackQueue
+        if let found = inMemory(resource, options) {
             if let completionHandler { queue.execute { completionHandler(.success(found)) } }
             return task
         }
+        let resolved = resolved(options)
         let observed = loadObservers.start(resource, isPrefetch: false)
         let work = Task.detached { [self] in
             let result: Result<ImageResult, any Error>
@@ -257,44 +257,69 @@ public final class HalcyonManager: Sendable {
         options.map { SharedOptions($0, of: self) } ?? resolvedDefaults
     }
 
-    /// Returns the image in memory, where nothing else has to be asked.
+    /// Returns the image in memory, where nothing else has to be asked. A call's options are not resolved: that takes longer than a
+    /// hit.
+    func inMemory(_ resource: Resource, _ options: ImageOptions?) -> ImageResult? {
+        guard let options else { return inMemory(resource) }
+        let base = resolvedDefaults
+        return inMemory(
+            resource, options.cache ?? base.values.cache, isEnough: base.values.isMemoryEnough(for: options),
+            options.memoryExtending ?? base.values.caching.memoryCacheAccessExtendingExpiration,
+            options.processor?.identifier ?? base.values.variant,
+            options.imageModifier ?? base.values.imageModifier, options)
+    }
+
+    private func inMemory(_ resource: Resource) -> ImageResult? {
+        let options = resolvedDefaults
+        return inMemory(
+            resource, options.values.cache, isEnough: options.values.isMemoryEnough,
+            options.values.caching.memoryCacheAccessExtendingExpiration, options.values.variant,
+            options.values.imageModifier, nil)
+    }
+
     // The path of every hit: it copies the image and the source once, and nothing that is shared by all threads.
     @inline(__always)
-    private func inMemory(_ resource: Resource, _ hit: SharedOptions, _ options: @autoclosure () -> ImageOptions?)
-        -> ImageResult?
-    {
-        if hit.values.cache.observation.isOn { announce(resource, options(), hit) }
-        guard hit.values.isMemoryEnough else { return nil }
-        if hit.values.cache.privateEntries.mayExist, let own = ownImage(resource, hit) {
-            return result(own, resource, hit)
+    private func inMemory(
+        _ resource: Resource, _ cache: ImageCache<Bitmap>, isEnough: Bool, _ extending: ExpirationExtending,
+        _ variant: String, _ modifier: (any ImageModifier)?, _ options: @autoclosure () -> ImageOptions?
+    ) -> ImageResult? {
+        if cache.observation.isOn { announce(resource, options(), cache) }
+        guard isEnough else { return nil }
+        // A miss is counted by the load that follows it.
+        func find(_ key: String) -> Bitmap? {
+            cache.fromMemory(
+                variant.isEmpty ? key : key.computedKey(with: variant), extending, categories: resource.categories,
+                user: resource.user, kind: .probe)
         }
-        guard let image = inMemory(resource.cacheKey, resource, hit) else { return nil }
-        return result(image, resource, hit)
+        var found: Bitmap?
+        if cache.privateEntries.mayExist {
+            for key in ownKeys(resource, options()) where found == nil { found = find(key) }
+        }
+        guard let image = found ?? find(resource.cacheKey) else { return nil }
+        return ImageResult(image: modifier?.modified(image) ?? image, cacheType: .memory, resource: resource)
     }
 
     /// Tells the observer of a request.
     @inline(never)
-    private func announce(_ resource: Resource, _ options: ImageOptions?, _ hit: SharedOptions) {
-        (hit.values.cache.observation.observer as? any RequestObserver)?.requested(resource, options)
+    private func announce(_ resource: Resource, _ options: ImageOptions?, _ cache: ImageCache<Bitmap>) {
+        (cache.observation.observer as? any RequestObserver)?.requested(resource, options)
     }
 
-    /// Returns the image in memory that is private to the user, or to loads without a user.
+    /// Returns the keys of the entries that are private to the user, or to loads without a user: that of the entry which the fields of
+    /// the call's request select, if they do, and that of the other.
     @inline(never)
-    private func ownImage(_ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
-        if loader.hasSelected.load(ordering: .relaxed), let key = selectedKey(resource, hit),
-            let image = inMemory(key, resource, hit)
-        {
-            return image
-        }
-        return inMemory(EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? ""), resource, hit)
+    private func ownKeys(_ resource: Resource, _ options: ImageOptions?) -> [String] {
+        let selected = loader.hasSelected.load(ordering: .relaxed) ? selectedKey(resource, options) : nil
+        return [selected, EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? "")].compactMap { $0 }
     }
 
     /// Returns the key of the private entry that the fields of a call's request select; `nil` if it sets none, or has to wait for its
     /// modifier.
-    private func selectedKey(_ resource: Resource, _ hit: SharedOptions) -> String? {
+    private func selectedKey(_ resource: Resource, _ options: ImageOptions?) -> String? {
         guard let url = resource.source.url else { return nil }
-        var request: TransportRequest? = hit.values.downloader.configuration.request(url)
-        if let modifier = hit.values.download.requestModifier {
+        let base = resolvedDefaults.values
+        var request: TransportRequest? = (options?.downloader ?? base.downloader).configuration.request(url)
+        if let modifier = options?.requestModifier ?? base.download.requestModifier {
             guard let modifier = modifier as? any ImageDownloadRequestModifier, let plain = request else { return nil }
             request = modifier.modified(for: plain)
         }
@@ -302,32 +327,6 @@ public final class HalcyonManager: Sendable {
             EntryOrigin.privateKey(resource.cacheKey, of: resource.user ?? "", variant: $0)
         }
     }
-
-    /// Returns the image of a key in memory. A miss is counted by the load that follows it.
-    @inline(__always)
-    private func inMemory(_ key: String, _ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
-        if !hit.values.variant.isEmpty { return variantInMemory(key, resource, hit) }
-        return hit.values.cache.fromMemory(
-            key, hit.values.caching.memoryCacheAccessExtendingExpiration, categories: resource.categories,
-            user: resource.user, kind: .probe)
-    }
-
-    @inline(never)
-    private func variantInMemory(_ key: String, _ resource: Resource, _ hit: SharedOptions) -> Bitmap? {
-        hit.values.cache.fromMemory(
-            key.computedKey(with: hit.values.variant), hit.values.caching.memoryCacheAccessExtendingExpiration,
-            categories: resource.categories, user: resource.user,
-            kind: .probe)
-    }
-
-    @inline(__always)
-    private func result(_ image: Bitmap, _ resource: Resource, _ hit: SharedOptions) -> ImageResult {
-        guard let modifier = hit.values.imageModifier else {
-            return ImageResult(image: image, cacheType: .memory, resource: resource)
-        }
-        return ImageResult(image: modifier.modified(image), cacheType: .memory, resource: resource)
-    }
-
 }
 
 /// An observer of a cache that also receives each request to the managers over it.

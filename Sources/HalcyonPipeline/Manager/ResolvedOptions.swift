@@ -3,8 +3,8 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonSupport
 
-/// The options of a call, each with a value: that of the call, else that of the manager's defaults, else the default. They are what a
-/// hit in memory needs, and what a load passes on: to the cache and to the downloader in the form that these take.
+/// The options of a call, each with a value: that of the call, else that of the manager's defaults, else the default. A load
+/// passes them on: to the cache and to the downloader in the form that these take.
 package struct ResolvedOptions: Sendable {
     let processor: any ImageProcessor
     /// The identifier of the processor.
@@ -33,6 +33,12 @@ package struct ResolvedOptions: Sendable {
 
     /// Whether an image in memory is enough: no refresh, original data or freshness is required.
     var isMemoryEnough: Bool { !forceRefresh && !wantsOriginalData && freshness?.honoursServer != true }
+
+    /// Whether it is enough for a call with these options, where these are the defaults.
+    func isMemoryEnough(for call: ImageOptions) -> Bool {
+        !(call.forceRefresh ?? forceRefresh) && !(call.wantsOriginalData ?? wantsOriginalData)
+            && (call.freshness ?? freshness)?.honoursServer != true
+    }
 
     /// Returns the options of a call to the manager of these parts.
     init(
