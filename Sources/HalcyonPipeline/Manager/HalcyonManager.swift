@@ -305,8 +305,8 @@ public final class HalcyonManager: Sendable {
         (cache.observation.observer as? any RequestObserver)?.requested(resource, options)
     }
 
-    /// Returns the keys of the entries that are private to the user, or to loads without a user: that of the entry which the fields of
-    /// the call's request select, if they do, and that of the other.
+    /// Returns the keys of the entries that are private to the user, or to loads without a user. If the fields of the call's request
+    /// select one, it comes first.
     @inline(never)
     private func ownKeys(_ resource: Resource, _ options: ImageOptions?) -> [String] {
         let selected = loader.hasSelected.load(ordering: .relaxed) ? selectedKey(resource, options) : nil
