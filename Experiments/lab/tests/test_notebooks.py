@@ -65,8 +65,8 @@ def test_metrics_over_a_run_end_where_the_whole_run_ends(workspace: Workspace) -
     found = workspace.over_run(trace, "learned", 300, 8_000, points=3)
     assert list(found["requests"]) == [4_000, 6_000, 8_000]
     whole = workspace.json("run", trace, "--policy", "learned", "--only", "--capacity", "300")["runs"][0]["metrics"]
-    assert found["concordance_network"].iloc[-1] == whole["concordance_network"]
-    assert found["concordance_network"].nunique() == 3
+    assert found["training_steps"].iloc[-1] == whole["training_steps"]
+    assert found["training_steps"].nunique() == 3
 
 
 def test_the_environment_decides(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

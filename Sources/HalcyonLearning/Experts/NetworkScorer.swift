@@ -2,15 +2,9 @@ import HalcyonEviction
 
 /// The network as an expert: scores the residents of one cache by the model that the cache decides by.
 struct NetworkScorer {
-    /// Logits within this spread are equal but for rounding.
-    private static let leastSpread: Float = 0.000_01
-
     private let learner: UnsafeMutablePointer<Learner>
     private let missCost: MissCost
     private let usesUniformSizes: Bool
-    /// Whether the objects scored together last had different logits. Without any feature, or with features that are equal
-    /// for all objects, the network has nothing to decide by; the better heuristic then decides.
-    var distinguishesObjects = true
 
     init(learner: UnsafeMutablePointer<Learner>, missCost: MissCost, usesUniformSizes: Bool) {
         self.learner = learner
@@ -27,17 +21,13 @@ struct NetworkScorer {
         learner.pointee.features.write(
             slots, count: count, of: records, at: instant, columns: learner.pointee.trainer.inputs)
         learner.pointee.trainer.predict(columns: count, logits: scores)
-        var (least, most) = (Float.infinity, -Float.infinity)
         var place = 0
         while place < count {
             let logit = scores[place]
-            if logit < least { least = logit }
-            if logit > most { most = logit }
             let logSize = records[Int(slots[place])].logSize
             scores[place] = missCost.score(logit: logit, logSize: logSize, usesUniformSizes: usesUniformSizes)
             place &+= 1
         }
-        distinguishesObjects = most - least > Self.leastSpread
     }
 
     /// Returns the score of one object now. O(weights).

@@ -2,12 +2,13 @@ import HalcyonEviction
 
 /// A policy that ``PolicyShadows`` simulates.
 enum SimulatedPolicy {
-    case s3FIFO, wTinyLFU, lru
+    case s3FIFO, wTinyLFU, lirs, lru
 
     var name: String {
         switch self {
         case .s3FIFO: "s3-fifo"
         case .wTinyLFU: "w-tinylfu"
+        case .lirs: "lirs"
         case .lru: "lru"
         }
     }
@@ -26,6 +27,7 @@ enum SimulatedPolicy {
         return switch self {
         case .s3FIFO: ConfiguredPolicy(S3FIFO.self).makeCache(context)
         case .wTinyLFU: ConfiguredPolicy(WTinyLFU.self).makeCache(context)
+        case .lirs: ConfiguredPolicy(LIRS.self).makeCache(context)
         case .lru: ConfiguredPolicy(LRU.self).makeCache(context)
         }
     }
@@ -34,7 +36,7 @@ enum SimulatedPolicy {
 /// A simulated cache with its balances against the cache of the learner.
 struct PolicyShadow {
     /// The standard deviations by which a shadow must be ahead to be ahead beyond chance.
-    static let standardErrors = 4.0
+    static let standardErrors = 3.0
     /// The ratio of older differences that is kept at each new one.
     private static let memory = 0.999
 

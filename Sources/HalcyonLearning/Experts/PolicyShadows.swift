@@ -15,8 +15,8 @@ import HalcyonEviction
 /// the logarithm of the number of turnovers.
 /// A shadow that is ahead of the one that is followed takes its place.
 ///
-/// With uniform sizes the shadows are S3-FIFO and W-TinyLFU, because ``RecencyGuard`` simulates LRU. In a cache of more
-/// than ``mostSimulated`` entries they end once the learner is ahead of all of them beyond chance after
+/// With uniform sizes the shadows are S3-FIFO, W-TinyLFU and LIRS, because ``RecencyGuard`` simulates LRU. In a cache of
+/// more than ``mostSimulated`` entries they end once the learner is ahead of all of them beyond chance after
 /// ``turnoversUntilReview`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
 /// capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead there by
 /// ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not followed for
@@ -25,15 +25,15 @@ import HalcyonEviction
 /// turnover. There are no shadows with prefetching: what is prefetched takes space that a shadow has.
 ///
 /// With variable sizes the only shadow is LRU, for safety. In a cache of more than ``mostResidents`` residents it serves a
-/// sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU and GDSF: they cost 0.3 % more
-/// misses on short traces, and where they gained depended on the seed.
+/// sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3
+/// to 0.5 % more misses on short traces, and where they gained depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
 /// them. Objects expire in them as in this cache, in a live cache after its usual lifetime. The first request for a
 /// prefetched object counts as a miss of this cache.
 ///
-/// Amortised O(1) a request and shadow. Bytes: at most some 200 for each of ``mostResidents`` residents, in a larger cache for
+/// Amortised O(1) a request and shadow. Bytes: at most some 600 for each of ``mostResidents`` residents, in a larger cache for
 /// each resident while it has shadows of all objects, and then 4 an object number.
 struct PolicyShadows: ~Copyable {
     /// With uniform sizes, the most entries of a shadow of a sample, and of a cache that needs none.
@@ -131,7 +131,7 @@ struct PolicyShadows: ~Copyable {
         shift = PolicyShadows.uniformShift(context.capacity)
         sampleNumbers = ShadowNumbers(isSample: true)
         let beginsWithSample = context.capacity > PolicyShadows.mostResidents
-        let shadows = [SimulatedPolicy.s3FIFO, .wTinyLFU].map {
+        let shadows = [SimulatedPolicy.s3FIFO, .wTinyLFU, .lirs].map {
             PolicyShadow($0, cache: makeCache($0, shift: beginsWithSample ? shift : 0))
         }
         if beginsWithSample { sampled = shadows } else { full = shadows }

@@ -160,7 +160,7 @@ extension LearnedModel {
             weights: weights, inputs: inputs, hidden: parameters.hidden, blas: parameters.blas)
         var rows: [[Float]] = []
         for sample in kept { rows.append(evaluator.inputs(sample.row)) }
-        let labels = kept.map { $0.row[SampleRow.outcome] & 1 == 1 }
+        let labels = kept.map { $0.row[SampleRow.label] == 1 }
         let networks = kept.map(\.note)
         let final = ModelExplanation.score(evaluator.logits(rows), labels: labels)
         let own = ModelExplanation.score(networks.map(\.logit), labels: labels)

@@ -100,7 +100,7 @@ struct VictimExplainer {
     private func scored(_ record: ObjectRecord, at instant: FeatureInstant) -> VictimRecord.Scored {
         let learner = learner
         let row = HeapArray<UInt8>(repeating: 0, count: SampleRow.width)
-        SampleRow.write(record, at: instant, features: &learner.pointee.features, into: row.base)
+        learner.pointee.features.write(record, at: instant, into: row.base)
         let weights = learner.pointee.watch.weights(after: learner.pointee.trainer.steps) {
             learner.pointee.trainer.network.weights
         }

@@ -181,8 +181,6 @@ struct CandidateSampler: ~Copyable {
         switch expert {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(slots[place])].priority }
-        case .recency:
-            for place in 0..<count { scores[place] = records[Int(slots[place])].recency(at: instant.request) }
         case .network:
             scorer.score(slots, count: count, of: records, at: instant, into: scores)
         }
@@ -204,19 +202,15 @@ struct CandidateSampler: ~Copyable {
         }
         return ScoredResident(slot: candidates.slots[place], score: candidates.scores[place])
     }
-
-    /// Returns the candidate with the lowest score by a heuristic, whichever expert gave the present scores.
-    func lowest(
-        byHeuristic expert: Expert, of records: UnsafeMutablePointer<ObjectRecord>, at now: Int
-    ) -> ScoredResident {
-        var lowest = ScoredResident(slot: ObjectRecord.none, score: .infinity)
+    /// Returns the candidate that was requested least recently.
+    func leastRecent(of records: UnsafeMutablePointer<ObjectRecord>, at now: Int) -> UInt32 {
+        var lowest = (slot: ObjectRecord.none, age: UInt32(0))
         for place in 0..<candidates.count {
             let slot = candidates.slots[place]
-            let record = records + Int(slot)
-            let score = expert == .recency ? record.pointee.recency(at: now) : record.pointee.priority
-            if score < lowest.score { lowest = ScoredResident(slot: slot, score: score) }
+            let age = records[Int(slot)].age(at: now)
+            if age >= lowest.age { lowest = (slot, age) }
         }
-        return lowest
+        return lowest.slot
     }
 }
 

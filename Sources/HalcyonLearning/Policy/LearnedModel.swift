@@ -82,7 +82,7 @@ struct Learner: ~Copyable {
     init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool) {
         features = FeatureAssembler(groups: parameters.groups, vectors: parameters.blas.vectors)
         trainer = OnlineTrainer(
-            hidden: parameters.hidden, bufferBound: Learner.bufferBound, missCost: parameters.missCost,
+            hidden: parameters.hidden, bufferBound: Learner.bufferBound,
             rate: Float(parameters.rate), patience: 1_000, isCautious: isCautious, blas: parameters.blas, seed: seed)
         labelWindow = LabelWindow(base: parameters.baseWindow, multiplier: parameters.start?.windowMultiplier ?? 1)
         drawn = HeapArray(repeating: ObjectRecord.none, count: parameters.candidates)

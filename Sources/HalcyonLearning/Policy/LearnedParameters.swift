@@ -2,10 +2,9 @@ import HalcyonEviction
 
 /// The parameters of ``LearnedPolicy``.
 public struct LearnedParameters: PolicyParameters {
-    /// The expert that decides once the network is ready. Stored results name `contest`.
+    /// What decides once the network is ready: the network unless another policy is ahead, always the network, or never.
     enum Decider: String, CaseIterable, Sendable {
-        case expertSelection = "contest"
-        case network, heuristic
+        case contest, network, heuristic
     }
 
     /// The use of a trained model.
@@ -21,13 +20,13 @@ public struct LearnedParameters: PolicyParameters {
     var perMiss = 1.0
     var perByte = 0.0
     var baseWindow = 0.2
-    var hidden = 32
+    var hidden = 16
     var candidates = 64
     var evictions = 4
     var sampling = 2.5
     var rate = 0.005
     var history = 1.5
-    var decider = Decider.expertSelection
+    var decider = Decider.contest
     var shadows = Switch.on
     var recency = Switch.on
     var frequency = Switch.on
@@ -71,10 +70,11 @@ public struct LearnedParameters: PolicyParameters {
         .real("history", \.history, in: 0...64, "objects remembered after their eviction, per resident"),
         .choice(
             "decider", \.decider,
-            "the expert that decides once the network is ready: the better one, or always one of them"),
+            "what decides once the network is ready: the network unless another policy is ahead, always the network, or gdsf"
+        ),
         .choice(
             "shadows", \.shadows,
-            "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo or w-tinylfu; variable sizes: lru); not in caches that share a model, nor with uniform sizes in caches that prefetch"
+            "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo, w-tinylfu or lirs; variable sizes: lru); not in caches that share a model, nor with uniform sizes in caches that prefetch"
         ).addedLater(),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
@@ -92,8 +92,8 @@ public struct LearnedParameters: PolicyParameters {
             "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
     ]
 
-    /// Whether a network is trained.
-    public var learns: Bool { decider != .heuristic }
+    /// Whether a network is trained: not without any feature, which leaves it nothing to decide by.
+    public var learns: Bool { decider != .heuristic && !groups.isEmpty }
 
     /// The matrix routines of the network.
     var blas: BLAS { BLAS(kernels, level: kernelLevel) }

@@ -9,19 +9,18 @@ import HalcyonEviction
 /// - `OnlineTrainer` trains the network (`Perceptron`) on labelled samples.
 /// - `FeatureAssembler` computes the network's inputs from the object, its categories and its users (`Feature`).
 /// - `CandidateSampler` samples the residents that are compared, and has their scores.
-/// - `NetworkScorer` and `GreedyDual` are the experts that score residents, beside LRU.
-/// - `ExpertSelector` selects the expert that decides.
+/// - `NetworkScorer` and `GreedyDual` are the experts that score residents.
 /// - `RecencyGuard` hands evictions to LRU for a while, with uniform sizes.
 /// - `PolicyShadows` simulates other policies, and follows one that saves more.
 /// - `VictimExplainer` records why one victim was chosen.
 ///
-/// Trainer, features and selector belong to the ``LearnedModel``, which several caches may share.
+/// Trainer and features belong to the ``LearnedModel``, which several caches may share.
 ///
 /// The new object is compared with the candidates, too: it is refused if its score is the lowest. An untrained policy
 /// decides as `GreedyDual`. The network takes over after `OnlineTrainer.fewestSteps` steps.
 ///
 /// The policy follows LRB (Song, Berger, Li, Lloyd: Learning relaxed Belady for content distribution network caching,
-/// 2020). It differs in the model, the label, the candidates and the selection of experts.
+/// 2020). It differs in the model, the label, the candidates and the policies that it may follow.
 ///
 /// A request is O(1) in the number of residents with uniform sizes, and O(log residents) with variable sizes, for the heap
 /// of priorities. It also takes some rows of features and a share of a training step, and an eviction the rows of some
@@ -31,8 +30,8 @@ import HalcyonEviction
 /// shadow of LRU take at most 16 a resident. If numbers are reused once forgotten, this is 126 for each of the most
 /// residents so far, or 128 with the reserve of growing arrays. Even the smallest cache remembers 1,024 objects. Waiting
 /// samples take at most 1.8 MB. The model takes at most 6 MB, and 20 bytes a category set and 4 a member for at most
-/// 4 million sets. Simulations of the policies that it may follow take at most some 3 MB, and in a larger cache of uniform
-/// sizes up to 200 bytes a resident while one may be followed. All of it grows with use.
+/// 4 million sets. Simulations of the policies that it may follow take at most some 10 MB, and in a larger cache of uniform
+/// sizes up to 600 bytes a resident while one may be followed. All of it grows with use.
 public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
@@ -114,9 +113,10 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         recencyGuard = RecencyGuard(capacity: context.capacity)
         explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
         generator = SplitMix64(seed: context.seed)
-        // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for.
-        let isFair = !context.prefetches || !context.usesUniformSizes
-        if ownsModel && parameters.decider == .expertSelection && parameters.shadows == .on && isFair {
+        // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for. With variable
+        // sizes the shadow of LRU protects from a model that was trained elsewhere; it costs where there is none.
+        let isWanted = context.usesUniformSizes ? !context.prefetches : parameters.start != nil
+        if ownsModel && parameters.decider == .contest && parameters.shadows == .on && isWanted {
             shadows = PolicyShadows(context, missCost: parameters.missCost)
         }
     }
@@ -278,7 +278,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     /// Whether LRU may take over. It may not where several caches share the model, which has learned from other caches what
     /// this one has not seen.
-    private var isGuarded: Bool { ownsModel && usesUniformSizes && parameters.decider == .expertSelection }
+    private var isGuarded: Bool { ownsModel && usesUniformSizes && parameters.decider == .contest }
 
     /// The instant of features that are computed now.
     var instant: FeatureInstant {
@@ -315,23 +315,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         newObjectScore = nil
         if greedyDual.clockIsLong { restartGreedyDual() }
         let last = expert
-        let networkIsReady = learner.pointee.trainer.isReady && parameters.decider != .heuristic
-        expert = selectExpert(networkIsReady: networkIsReady)
+        expert = learner.pointee.trainer.isReady && parameters.learns ? .network : .greedyDual
         if expert == .network && last == .network && sampler.keepsScores(residents: history.count) {
             sampler.drawScored(&history, &generator, newObject: newObject, scorer: &scorer, at: instant)
         } else {
             sampler.draw(&history, &generator, newObject: newObject, missRatio: missRatio)
             score(by: expert)
         }
-        if labeller.isSampling && sampler.scoring % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 {
-            recordShadowDecisions(networkIsReady: networkIsReady)
-        }
-        if expert == .network && parameters.decider == .expertSelection && sampler.candidates.count > 1
-            && !scorer.distinguishesObjects
-        {
-            expert = selectExpert(networkIsReady: false)
-            score(by: expert)
-        }
+        if usesUniformSizes { sampleVictims() }
         if explainer.isWaiting {
             explainer.keepCandidates(
                 sampler.candidates, scoring: sampler.scoring, of: history.records.base, at: instant)
@@ -356,51 +347,20 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
     }
 
-    private func selectExpert(networkIsReady: Bool) -> Expert {
-        switch parameters.decider {
-        case .heuristic: .greedyDual
-        case .network where networkIsReady: .network
-        case .expertSelection, .network:
-            learner.pointee.trainer.selector.best(networkIsReady: networkIsReady, usesUniformSizes: usesUniformSizes)
+    /// Takes samples of the candidate that leaves next, and of the one that LRU would evict: of mistakes that are worth most. With
+    /// variable sizes we measured that they cost.
+    private mutating func sampleVictims() {
+        guard labeller.isSampling, sampler.scoring % (learner.pointee.trainer.steps < 1_000 ? 1 : 4) == 0 else {
+            return
         }
+        labeller.take(lowestResident().slot, of: history.records.base, at: instant)
+        guard expert == .network else { return }
+        labeller.take(sampler.leastRecent(of: history.records.base, at: now), of: history.records.base, at: instant)
     }
 
-    /// Takes a sample of each object that an expert would evict now, with the marks of these experts.
-    private mutating func recordShadowDecisions(networkIsReady: Bool) {
-        var decisions: [(slot: UInt32, marks: UInt8)] = []
-        for expert in [Expert.greedyDual, .recency, .network] where expert != .network || networkIsReady {
-            var lowest = shadowDecision(of: expert)
-            if newObject != ObjectRecord.none && scoreNewObject(by: expert) < lowest.score { lowest.slot = newObject }
-            if let known = decisions.firstIndex(where: { $0.slot == lowest.slot }) {
-                decisions[known].marks |= expert.mark
-            } else {
-                decisions.append((lowest.slot, expert.mark))
-            }
-        }
-        for decision in decisions {
-            labeller.take(decision.slot, marks: decision.marks, of: history.records.base, at: instant)
-        }
-    }
-
-    /// Returns the resident that an expert would evict now, whichever expert decides.
-    private mutating func shadowDecision(of expert: Expert) -> ScoredResident {
-        if expert == .greedyDual, let lowest = greedyDual.lowest {
-            return ScoredResident(slot: lowest.slot, score: lowest.priority)
-        }
-        if expert != .network { return sampler.lowest(byHeuristic: expert, of: history.records.base, at: now) }
-        if self.expert == .network { return lowestResident(by: .network) }
-        score(by: .network)
-        let lowest = lowestResident(by: .network)
-        score(by: self.expert)
-        return lowest
-    }
-
-    /// Returns the resident with the lowest score by the expert that decides.
-    private mutating func lowestResident() -> ScoredResident { lowestResident(by: expert) }
-
-    /// Returns the resident with the lowest score: among the candidates, which `expert` has scored, or for ``GreedyDual``
-    /// with variable sizes among all residents.
-    mutating func lowestResident(by expert: Expert) -> ScoredResident {
+    /// Returns the resident with the lowest score: among the candidates, or for ``GreedyDual`` with variable sizes among all
+    /// residents.
+    mutating func lowestResident() -> ScoredResident {
         if expert == .greedyDual, let lowest = greedyDual.lowest {
             return ScoredResident(slot: lowest.slot, score: lowest.priority)
         }
@@ -418,8 +378,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if explainer.isWaiting { explainer.keep(newObject, record, at: instant) }
         switch expert {
         case .greedyDual: return record.priority
-        // Above the score of every resident: LRU refuses nothing.
-        case .recency: return 1
         case .network: return scorer.score(record, at: instant)
         }
     }
@@ -438,7 +396,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     /// Evicts the least recent resident; see ``RecencyGuard`` and ``PolicyShadows``.
-    private mutating func evictLeastRecent() -> EntryID { evict(history.oldest, by: Expert.recency.name) }
+    private mutating func evictLeastRecent() -> EntryID { evict(history.oldest, by: "lru") }
 
     /// Evicts a resident that was not chosen by scores. An explanation compares it by recency.
     private mutating func evict(_ slot: UInt32, by decider: String) -> EntryID {
@@ -496,16 +454,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     public var metrics: [PolicyMetric] {
         let (steps, samples) = (learner.pointee.trainer.steps, learner.pointee.trainer.samples)
-        let selector = learner.pointee.trainer.selector
         return [
             PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
             PolicyMetric("samples_not_taken", labeller.samplesNotTaken.rounded()),
-            PolicyMetric("concordance_network", Double(selector.concordance(of: .network))),
-            PolicyMetric("concordance_gdsf", Double(selector.concordance(of: .greedyDual))),
-            PolicyMetric("concordance_lru", Double(selector.concordance(of: .recency))),
-            PolicyMetric("loss_network", Double(selector.loss(of: .network))),
-            PolicyMetric("loss_gdsf", Double(selector.loss(of: .greedyDual))),
-            PolicyMetric("loss_lru", Double(selector.loss(of: .recency))),
             PolicyMetric("window_multiplier", Double(learner.pointee.labelWindow.multiplier)),
             PolicyMetric("lru_overrides", Double(recencyGuard.overrides)),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),

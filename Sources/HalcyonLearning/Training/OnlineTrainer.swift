@@ -1,11 +1,11 @@
 import CProcessor
 import HalcyonEviction
 
-/// Trains the network on labelled samples as they arrive. Each sample is first predicted and then learned from.
+/// Trains the network on labelled samples as they arrive.
 ///
-/// New samples are collected into groups of ``group``. The prediction of a group feeds the ``ExpertSelector``; the group
-/// then enters the replay buffer. A step of Adam draws a batch from the buffer whenever enough new samples have arrived.
-/// A step takes about 20 µs, so steps get rarer once the network has settled.
+/// New samples are collected into groups of ``group``, which enter the replay buffer. A step of Adam draws a batch from the
+/// buffer whenever enough new samples have arrived. A step takes about 20 µs, so steps get rarer once the network has
+/// settled.
 struct OnlineTrainer: ~Copyable {
     static let group = 32
     static let batch = 256
@@ -13,7 +13,6 @@ struct OnlineTrainer: ~Copyable {
     static let fewestSteps = 60
 
     private(set) var network: Perceptron
-    private(set) var selector = ExpertSelector()
     private(set) var steps = 0
     private(set) var samples = 0
 
@@ -33,16 +32,14 @@ struct OnlineTrainer: ~Copyable {
     /// The samples of a batch.
     private var drawn: HeapArray<UnsafePointer<UInt8>>
     private var generator: SplitMix64
-    private let missCost: MissCost
     private let rate: Float
     private let patience: Int
 
     /// - Parameter isCautious: whether the user–category features count for less at first; see ``StandardizedDescent/caution``.
     init(
-        hidden: Int, bufferBound: Int, missCost: MissCost, rate: Float, patience: Int, isCautious: Bool = false,
+        hidden: Int, bufferBound: Int, rate: Float, patience: Int, isCautious: Bool = false,
         blas: BLAS, seed: UInt64
     ) {
-        self.missCost = missCost
         self.rate = rate
         self.patience = patience
         network = Perceptron(
@@ -72,7 +69,7 @@ struct OnlineTrainer: ~Copyable {
         self.isFrozen = isFrozen
     }
 
-    /// Whether samples have any use other than expert selection.
+    /// Whether samples have any use.
     var needsSamples: Bool { !isFrozen }
 
     /// Whether the network has learned enough to decide.
@@ -85,7 +82,7 @@ struct OnlineTrainer: ~Copyable {
     mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool) {
         let place = fresh.base + freshCount * SampleRow.width
         place.update(from: row, count: SampleRow.width)
-        place[SampleRow.outcome] |= isPositive ? 1 : 0
+        place[SampleRow.label] = isPositive ? 1 : 0
         freshCount += 1
         if freshCount == OnlineTrainer.group { processGroup() }
     }
@@ -105,29 +102,10 @@ struct OnlineTrainer: ~Copyable {
         network.forward(columns: input.base, rows: count, logits: logits)
     }
 
-    /// Predicts the fresh samples, compares the predictions with the labels, and takes a step if enough samples arrived.
+    /// Keeps the fresh samples, and takes a step if enough samples arrived.
     private mutating func processGroup() {
-        let vectors = network.vectors
-        for index in 0..<freshCount {
-            vectors.decode(fresh.base + index * SampleRow.width, into: input.base + index * Feature.width)
-        }
-        network.forward(input.base, rows: freshCount, logits: logits.base)
-        if observed.isWanted && observed.steps != steps { observed.follow(network.weights, steps: steps) }
-        for index in 0..<freshCount {
-            let row = fresh.base + index * SampleRow.width
-            let logSize = Float(row[SampleRow.size]) / 8
-            let isPositive = row[SampleRow.outcome] & 1 == 1
-            let weight = FastMath.exp2(missCost.density(logSize: logSize) + 10)
-            let scores = ExpertSelector.Scores(
-                network: missCost.value(logit: logits[index], logSize: logSize),
-                greedyDual: Float(row[SampleRow.worth]), recency: -Float(row[SampleRow.age]), weight: weight)
-            selector.compare(scores, isPositive: isPositive)
-            if row[SampleRow.outcome] > 1 {
-                selector.countDecision(marks: row[SampleRow.outcome], isPositive: isPositive, weight: weight)
-            }
-            observed.observe(row, logit: logits[index], isReady: isReady)
-            if !isFrozen { buffer.add(row) }
-        }
+        if observed.isWanted { observeGroup() }
+        for index in 0..<freshCount where !isFrozen { buffer.add(fresh.base + index * SampleRow.width) }
         samples += freshCount
         if isFrozen {
             freshCount = 0
@@ -141,6 +119,19 @@ struct OnlineTrainer: ~Copyable {
         }
     }
 
+    /// Predicts the fresh samples for an explanation.
+    private mutating func observeGroup() {
+        let vectors = network.vectors
+        for index in 0..<freshCount {
+            vectors.decode(fresh.base + index * SampleRow.width, into: input.base + index * Feature.width)
+        }
+        network.forward(input.base, rows: freshCount, logits: logits.base)
+        if observed.steps != steps { observed.follow(network.weights, steps: steps) }
+        for index in 0..<freshCount {
+            observed.observe(fresh.base + index * SampleRow.width, logit: logits[index], isReady: isReady)
+        }
+    }
+
     private mutating func takeStep() {
         let rows = OnlineTrainer.batch
         for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
@@ -149,7 +140,7 @@ struct OnlineTrainer: ~Copyable {
         while index < rows {
             let row = drawn[index]
             vectors.decode(row, into: input.base + index * Feature.width)
-            labels[index] = row[SampleRow.outcome] & 1 == 1 ? 1 : 0
+            labels[index] = Float(row[SampleRow.label])
             index &+= 1
         }
         descent.observe(input.base, rows: rows, for: &network)
@@ -160,7 +151,7 @@ struct OnlineTrainer: ~Copyable {
     }
 }
 
-/// The last labelled samples, from which batches are drawn at random. O(1) a sample. Bytes: 42 a sample, up to a bound.
+/// The last labelled samples, from which batches are drawn at random. O(1) a sample. Bytes: 39 a sample, up to a bound.
 struct ReplayBuffer: ~Copyable {
     /// The newest samples, which are drawn as often as all together: workloads change faster than a long memory follows.
     static let recent = 1_024

@@ -2,7 +2,7 @@
 /// newest one.
 ///
 /// A sample keeps its number until it leaves the ring. Numbers are modulo 2³¹, so that none equals ``none``. All
-/// operations are O(1). Bytes: 54 a sample.
+/// operations are O(1). Bytes: 51 a sample.
 struct PendingSamples: ~Copyable {
     static let none = ObjectRecord.none
     private static let numbers: UInt32 = 1 << 31 - 1

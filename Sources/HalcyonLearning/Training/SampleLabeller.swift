@@ -98,10 +98,8 @@ struct SampleLabeller: ~Copyable {
     }
 
     /// Takes a sample of one object, unless too many samples wait for their label.
-    ///
-    /// - Parameter marks: the ``Expert/mark`` of each expert that would evict the object now.
     mutating func take(
-        _ slot: UInt32, marks: UInt8 = 0, of records: UnsafeMutablePointer<ObjectRecord>, at instant: FeatureInstant
+        _ slot: UInt32, of records: UnsafeMutablePointer<ObjectRecord>, at instant: FeatureInstant
     ) {
         if pending.isFull {
             samplesNotTaken += 1
@@ -110,8 +108,7 @@ struct SampleLabeller: ~Copyable {
         let learner = learner
         let record = records + Int(slot)
         let (number, row) = pending.push(now: instant.request, older: record.pointee.pending)
-        SampleRow.write(record.pointee, at: instant, features: &learner.pointee.features, into: row)
-        row[SampleRow.outcome] = marks
+        learner.pointee.features.write(record.pointee, at: instant, into: row)
         record.pointee.pending = number
     }
 

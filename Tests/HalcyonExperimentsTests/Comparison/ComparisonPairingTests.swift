@@ -83,10 +83,10 @@ import Testing
         #expect(found.cells.map(\.a.models) == [.own, .shared] && found.cells.allSatisfy { $0.b.models == nil })
         #expect(try compared("models=own", "models=shared", rows + [own]).cells.count == 1)
         let wide = try ["shared", "own"].map {
-            try row(CellFixture(policy: "learned", settings: ["hidden": "16"], mode: "per_user", models: $0, seed: 1))
+            try row(CellFixture(policy: "learned", settings: ["hidden": "8"], mode: "per_user", models: $0, seed: 1))
         }
         #expect(
-            try compared("learned(hidden=16)", "learned", rows + [own] + wide).cells.allSatisfy {
+            try compared("learned(hidden=8)", "learned", rows + [own] + wide).cells.allSatisfy {
                 $0.a.models == $0.b.models
             })
     }

@@ -159,7 +159,8 @@ struct ModelExplanationTests {
     /// mistakes.
     @Test("Loss, area and importance use the network of each sample's time, not the final one")
     func lossAndImportanceUseTheNetworkOfEachSamplesTime() throws {
-        let parameters = LearnedParameters()
+        var parameters = LearnedParameters()
+        parameters.hidden = 32
         let model = LearnedModel(parameters, seed: 1)
         model.observe(every: 10, bound: 10_000, seed: 1)
         var random = SplitMix64(seed: 5)

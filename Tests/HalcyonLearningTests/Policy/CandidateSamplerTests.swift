@@ -84,7 +84,7 @@ struct CandidateSamplerTests {
     @Test("After the capacity shrinks to a fraction the network still decides most evictions")
     func networkDecidesAfterTheCapacityShrinks() {
         var parameters = LearnedParameters()
-        parameters.decider = .expertSelection
+        parameters.decider = .contest
         parameters.shadows = .off
         let cache = Filled(parameters, residents: 9_000, usesVariableSizes: true, requests: 20_000)
         cache.index.limit(capacity: 30_000, count: .max, at: cache.now)
@@ -104,7 +104,7 @@ struct CandidateSamplerTests {
         var parameters = LearnedParameters()
         parameters.candidates = one(of: [8, 9, 64, 127, 128])
         parameters.evictions = one(of: [1, 2, 4, 32])
-        parameters.decider = one(of: [.expertSelection, .network, .network, .heuristic])
+        parameters.decider = one(of: [.contest, .network, .network, .heuristic])
         let residents = one(of: [0, 1, 9, 63, 65, 128, 129, 256, 400])
         let usesVariableSizes = seed % 2 == 0
         let cache = Filled(
@@ -137,7 +137,7 @@ struct CandidateSamplerTests {
         var oldest = 0
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
-            let lowest = cache.index.policy.lowestResident(by: .network)
+            let lowest = cache.index.policy.lowestResident()
             let (slot, score) = (lowest.slot, lowest.score)
             let (places, scoring) = (
                 0..<cache.index.policy.sampler.candidates.count, cache.index.policy.sampler.scoring
@@ -155,7 +155,7 @@ struct CandidateSamplerTests {
     func runnerUpIsTheNextVictim() {
         for seed in UInt64(1)...5 {
             let cache = keeping(seed)
-            let slot = cache.index.policy.lowestResident(by: .network).slot
+            let slot = cache.index.policy.lowestResident().slot
             func scores() -> [Float] {
                 (0..<cache.index.policy.sampler.candidates.count).map {
                     cache.index.policy.sampler.candidates.scores[$0]
@@ -166,7 +166,7 @@ struct CandidateSamplerTests {
             #expect(scores() == before)
             let records = cache.index.policy.history.records.base
             cache.index.policy.sampler.remove(slot, records: records)
-            let runnerUp = cache.index.policy.lowestResident(by: .network)
+            let runnerUp = cache.index.policy.lowestResident()
             // Of several with the lowest score either may choose any.
             let scoreOfNext = cache.index.policy.sampler.candidates.scores[
                 Int(cache.index.policy.history.records[Int(next.slot)].candidate)]

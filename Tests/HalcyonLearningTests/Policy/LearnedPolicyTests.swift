@@ -227,7 +227,7 @@ struct LearnedPolicyTests {
         #expect(throws: PolicyError.self) { try policy("learned(fleet=off)") }
     }
 
-    @Test("A network without features decides nothing", arguments: [[1], [1, 2, 3]])
+    @Test("Without features no network is trained, and none decides", arguments: [[1], [1, 2, 3]])
     func networkWithoutFeaturesDecidesNothing(sizes: [Int]) throws {
         let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]
         let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
@@ -239,8 +239,9 @@ struct LearnedPolicyTests {
         let cache = blind.makeCache(PolicyContext(capacity: 150, usesUniformSizes: sizes == [1]))
         for access in accesses { _ = cache.access(access) }
         let metrics = cache.state.metrics
-        #expect(try #require(metrics.first { $0.name == "training_steps" }).value > 100)
-        #expect(try #require(metrics.first { $0.name == "evictions_by_network" }).value == 0)
+        for name in ["training_steps", "evictions_by_network"] {
+            #expect(try #require(metrics.first { $0.name == name }).value == 0)
+        }
     }
 
     @Test("Per-user caches that share a model share its training")

@@ -84,6 +84,6 @@ struct PendingSamplesTests {
             #expect(kept == UInt8(time))
         }
         let bytes = pending.byteCount
-        #expect(bytes == 256 * 54)
+        #expect(bytes == 256 * 51)
     }
 }
