@@ -24,6 +24,10 @@ struct CacheFaultTests {
         let fixture = try CacheFixture(memory: .lasting(cost: 100_000), log: log, on: small)
         let cache = fixture.cache
         try await log.flush()
+        // The first listing and its index write to the disk, and give room back.
+        let disk = try #require(cache.diskStorage)
+        disk.waitUntilListed()
+        disk.flush()
         #expect(small.fill())
         let events = cache.events(bufferingNewest: .max)
         var failures = 0
