@@ -231,7 +231,7 @@ def test_both_forms_of_a_trace_are_averaged_in_the_row_of_the_readme() -> None:
     assert expected == ["lru +6.64", "s3-fifo +2.21", "w-tinylfu +3.51", "gdsf +2.87"]
     assert [part.split(" (")[0] for part in row[1].split("), ")] == expected
     assert "17 traces" in row[0] and "count once as their mean" in row[0]
-    assert "cloudPhysicsIO" in worst[1] and "no bound" in worst[1]
+    assert "twitter52-1m_objects" in worst[1] and "no bound" in worst[1]
 
 
 def sides(trace: str, capacity: str) -> Sides:
