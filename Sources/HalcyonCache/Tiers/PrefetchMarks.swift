@@ -25,8 +25,8 @@ public struct PrefetchCounts: Sendable, Equatable {
 /// The keys that were prefetched and not requested since, and the tiers that have them. All operations are O(length of
 /// the key).
 ///
-/// A cache knows this here and nowhere else. The bit of an entry in memory says only that a hit has to ask, because
-/// other hits take no lock. The list of a tier's core orders residents that the policy does not know.
+/// The bit of an entry in memory says that a hit has to ask here, because other hits take no lock. The list of a tier's
+/// core is another set, by entry: it orders residents that the policy does not know.
 package final class PrefetchMarks: Sendable {
     private struct Mark {
         var isInMemory: Bool

@@ -93,13 +93,7 @@ struct GreedyDual: ~Copyable {
     /// Sets the clock, for tests.
     mutating func set(clock: Float) { self.clock = clock }
 
-    /// Returns a priority above the clock as a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
-    @inline(__always)
-    static func octaves(_ excess: Float) -> UInt8 {
-        UInt8(truncatingIfNeeded: FastMath.whole(level(excess)))
-    }
-
-    /// Returns ``octaves(_:)`` as a number.
+    /// Returns a priority above the clock as a number of a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
     @inline(__always)
     static func level(_ excess: Float) -> Float {
         let octaves = FastMath.nearestByte(FastMath.log2(excess) * 8 + 128)

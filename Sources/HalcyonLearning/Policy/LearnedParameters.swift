@@ -74,7 +74,7 @@ public struct LearnedParameters: PolicyParameters {
         ),
         .choice(
             "shadows", \.shadows,
-            "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo, w-tinylfu or lirs; variable sizes: lru); not in caches that share a model, nor with uniform sizes in caches that prefetch"
+            "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo, w-tinylfu or lirs; variable sizes: lru, where it began with a trained model); not in caches that share a model, nor with uniform sizes in caches that prefetch"
         ).addedLater(),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
