@@ -24,9 +24,10 @@ import HalcyonEviction
 /// begins with the sample. A shadow that begins late has the residents at first, and its differences count after a
 /// turnover. There are no shadows with prefetching: what is prefetched takes space that a shadow has.
 ///
-/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere. In a cache of more than ``mostResidents`` residents it serves a
-/// sample of the objects. With variable sizes we also measured shadows of S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3
-/// to 0.5 % more misses on short traces, and where they gained depended on the seed.
+/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere. In a cache of more
+/// than ``mostResidents`` residents it serves a sample of the objects. With variable sizes we also measured shadows of
+/// S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3 to 0.5 % more misses on short traces, and where they gained depended on
+/// the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
