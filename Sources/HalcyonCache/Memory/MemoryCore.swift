@@ -56,9 +56,8 @@ final class MemoryCore: @unchecked Sendable {
         }
     }
 
-    /// The result of a look-up: the value, or `nil` on a miss; and whether this is the first hit on a prefetched
-    /// entry.
-    @usableFromInline typealias Loaded = (item: Item?, isFirstSincePrefetch: Bool)
+    /// The result of a look-up: the value, or `nil` on a miss; and whether the caller has to ask ``PrefetchMarks``.
+    @usableFromInline typealias Loaded = (item: Item?, mayHaveMark: Bool)
 
     private let writers = Mutex(())
     let lanes = HitLanes()
@@ -165,8 +164,10 @@ final class MemoryCore: @unchecked Sendable {
                     key, hashed, cost: max(cost, 0), at: now, expiration: expiration,
                     staysInBackground: keepInBackground ?? state.config.keepWhenEnteringBackground, context: context)
                 removedValues = state.takeRemovedValues(reporting: reportsRemovals)
-                if let entry, let old = state.put(value, at: entry) { removedValues.add(old) }
-                return entry != nil
+                guard let entry else { return false }
+                state.entries.notes[entry].mayHaveMark = context.isPrefetch
+                if let old = state.put(value, at: entry) { removedValues.add(old) }
+                return true
             }
         }
         report(removedValues)
@@ -343,9 +344,9 @@ extension MemoryCore.State {
         let entry = entries.load(
             key, at: now, extending: extending, categories: categories, user: user, kind: kind)
         guard let entry else { return (nil, false) }
-        let isPrefetched = entries.notes[entry].isPrefetched
-        if isPrefetched { entries.notes[entry].isPrefetched = false }
-        return (values[Int(entry)], isPrefetched)
+        let mayHaveMark = entries.notes[entry].mayHaveMark
+        if mayHaveMark { entries.notes[entry].mayHaveMark = false }
+        return (values[Int(entry)], mayHaveMark)
     }
 
     /// Stores a value at an entry's number, and returns the value that it replaces.

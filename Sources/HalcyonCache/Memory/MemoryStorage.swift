@@ -104,10 +104,10 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         core.store(item(of: value), cost: value.cacheCost, key, expiration, keepInBackground, context)
     }
 
-    /// Notes that a key was prefetched into a slower tier. The next hit here is the first one since.
-    func notePrefetch(forKey key: String) {
+    /// Makes the next hit on a key ask ``PrefetchMarks``, because a slower tier alone got its prefetched value.
+    func askForMark(ofKey key: String) {
         core.withLock { state in
-            if let entry = state.entries.resident(key) { state.entries.notes[entry].isPrefetched = true }
+            if let entry = state.entries.resident(key) { state.entries.notes[entry].mayHaveMark = true }
         }
     }
 

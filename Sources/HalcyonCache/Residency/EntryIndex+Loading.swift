@@ -30,7 +30,7 @@ extension EntryIndex {
         let entry = keys.number(of: key)
         if entry == .none { return names.isEmpty || kind == .probe ? .nothing : .unknown }
         let note = notes[entry]
-        if note.isPrefetched { return .unknown }
+        if note.mayHaveMark { return .unknown }
         let deadline = extends ? note.renewal.deadline(from: time) : nil
         switch partitions[note.partition].hits.standing(of: entry, at: time, deadline: deadline) {
         case .deferrable: break
@@ -116,7 +116,6 @@ extension EntryIndex {
     /// - Returns: whether the policy received it.
     mutating func joined(_ key: String, _ context: AccessContext, at time: Int64) -> Bool {
         guard let entry = resident(key) else { return false }
-        notes[entry].isPrefetched = false
         let access = Access(
             entry: entry, requestNumber: requests, time: time, size: 0, categories: notes[entry].set,
             user: number(of: context.user))

@@ -33,8 +33,8 @@ struct EntryIndex: ~Copyable {
             get { bits & 2 != 0 }
             set { set(2, newValue) }
         }
-        /// Whether the entry was prefetched and not requested since.
-        var isPrefetched: Bool {
+        /// Whether the first hit in memory has to ask ``PrefetchMarks``; see there. The disk does not use it.
+        var mayHaveMark: Bool {
             @inline(__always) get { bits & 4 != 0 }
             set { set(4, newValue) }
         }
@@ -148,7 +148,6 @@ struct EntryIndex: ~Copyable {
         notes[entry].partition = target
         notes[entry].renewal = renewal ?? Renewal(expiration)
         notes[entry].staysInBackground = staysInBackground
-        notes[entry].isPrefetched = context.isPrefetch
         var access = access(entry, at: time, cost: cost, set: set, context: context)
         // A prefetch that replaces a resident entry is not new to the policy: the entry was requested before, or is
         // prefetched already.

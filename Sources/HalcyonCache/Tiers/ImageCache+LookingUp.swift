@@ -103,7 +103,7 @@ extension ImageCache {
     // MARK: - Hits in memory
 
     // The path of every hit. The storage's lanes are the only data that all hits share. The storage counts hits,
-    // numbers requests and knows the prefetched entries. The only other check is whether the hub has listeners.
+    // numbers requests and knows which hits have to ask for a mark (``PrefetchMarks``). The only other check is whether the hub has listeners.
 
     @inlinable
     func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {
@@ -118,19 +118,19 @@ extension ImageCache {
         _ computed: String, _ extending: ExpirationExtending, categories: [String], user: String?,
         kind: LookUpKind = .tier
     ) -> Value? {
-        let (item, isFirst) = core.load(computed, extending, categories: categories, user: user, kind: kind)
+        let (item, mayHaveMark) = core.load(computed, extending, categories: categories, user: user, kind: kind)
         guard let item else { return nil }
         let value = memoryStorage.value(of: item)
-        if isFirst || !hub.isSilent { report(value, computed, categories, user, isFirstSincePrefetch: isFirst) }
+        if mayHaveMark || !hub.isSilent { report(value, computed, categories, user, mayHaveMark: mayHaveMark) }
         return value
     }
 
     /// Reports a hit to the listeners.
     @usableFromInline @inline(never)
     func report(
-        _ value: Value, _ computed: String, _ categories: [String], _ user: String?, isFirstSincePrefetch: Bool
+        _ value: Value, _ computed: String, _ categories: [String], _ user: String?, mayHaveMark: Bool
     ) {
-        let wasPrefetched = isFirstSincePrefetch && prefetches.use(computed)
+        let wasPrefetched = mayHaveMark && prefetches.use(computed)
         hub.send(.lookUp(key: computed, .memory, categories: categories))
         record(computed, cost: value.cacheCost, categories, user, wasPrefetched ? .prefetched : .memory)
     }

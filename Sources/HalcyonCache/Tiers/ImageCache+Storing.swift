@@ -71,7 +71,7 @@ extension ImageCache {
                 prefetches.mark(
                     computed, inMemory: toMemory,
                     fileName: toDisk ? hash(forKey: key) : nil)
-                if !toMemory { memoryStorage.notePrefetch(forKey: computed) }
+                if !toMemory { memoryStorage.askForMark(ofKey: computed) }
             }
         } else {
             prefetches.take(computed)

@@ -22,11 +22,22 @@ public struct PrefetchCounts: Sendable, Equatable {
     public var precision: Double? { used + wasted == 0 ? nil : Double(used) / Double(used + wasted) }
 }
 
-/// The keys that were prefetched and not requested since, and the tiers that have them. All operations are O(length of
-/// the key).
+/// The keys that were prefetched and not requested since, and the tiers that have them: the one place where a cache keeps
+/// this fact, and where its prefetches are counted. All operations are O(length of the key).
 ///
-/// The bit of an entry in memory says that a hit has to ask here, because other hits take no lock. The list of a tier's
-/// core is another set, by entry: it orders residents that the policy does not know.
+/// A hit on disk always asks here. A hit in memory takes no lock, so it asks only if its entry has the bit
+/// `EntryIndex.Note.mayHaveMark`: a store or promotion of a prefetched value sets it, and so does a prefetch that only
+/// the disk got while memory has a value of the key. The bit is a hint. A mark decides, also if it was taken meanwhile.
+///
+/// Two other sets are different facts:
+///
+/// - A tier's core lists the residents that its *policy* does not know, in their order of eviction
+///   (`PrefetchedEntries`). A value that replaces a requested one has a mark and is not listed. An entry that the policy
+///   refuses at its first request is listed and has no mark. A key has one mark and an entry in each tier.
+/// - A prefetcher lists the unused objects of its *plans*, by user and in the order in which it reconsiders them
+///   (`UnusedPrefetches`). It does not know prefetches of others, such as those of an `ImagePrefetcher`.
+///
+/// See `PrefetchMarksTests`.
 package final class PrefetchMarks: Sendable {
     private struct Mark {
         var isInMemory: Bool
@@ -62,7 +73,7 @@ package final class PrefetchMarks: Sendable {
 
     /// The maximum number of marks. When it is reached, each new mark replaces another one, whose next hit counts as
     /// an ordinary hit.
-    private static let bound = 1 << 16
+    static let bound = 1 << 16
 
     private let state = Mutex(State())
     private let hasMarks = Atomic<Bool>(false)
@@ -96,44 +107,37 @@ package final class PrefetchMarks: Sendable {
     }
 
     /// Removes the mark of a key that is stored or removed by a request.
-    package func take(_ key: String) {
-        guard hasMarks.load(ordering: .relaxed) else { return }
-        state.withLock { state in
-            _ = state.take(key)
-            update(state)
-        }
-    }
+    package func take(_ key: String) { change { _ = $0.take(key) } }
 
     /// Removes the mark of a key that is requested and found, counts the use, and returns whether there was a mark.
     package func use(_ key: String) -> Bool {
-        guard hasMarks.load(ordering: .relaxed) else { return false }
-        return state.withLock { state in
+        change { state in
             guard state.take(key) != nil else { return false }
             state.counts.used += 1
-            update(state)
             return true
-        }
+        } ?? false
     }
 
     /// Notes that a tier did not admit a prefetched value.
-    package func refused(_ key: String, by tier: CacheType) {
-        state.withLock { state in
-            state.leave(key, tier, isWaste: true)
-            update(state)
-        }
-    }
+    package func refused(_ key: String, by tier: CacheType) { change { $0.leave(key, tier, isWaste: true) } }
 
     /// Notes removals from a tier.
     package func removed(_ tier: CacheType, _ removals: [Removal]) {
-        guard hasMarks.load(ordering: .relaxed) else { return }
-        state.withLock { state in
+        change { state in
             for removal in removals {
                 guard let key = tier == .memory ? removal.key : state.keys[removal.key] else { continue }
                 state.leave(key, tier, isWaste: removal.reason != .removed)
             }
-            update(state)
         }
     }
 
-    private func update(_ state: borrowing State) { hasMarks.store(!state.marks.isEmpty, ordering: .relaxed) }
+    /// Changes the marks, if there are any; otherwise it returns `nil` without taking the lock.
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result? {
+        guard hasAny else { return nil }
+        return state.withLock { state in
+            defer { hasMarks.store(!state.marks.isEmpty, ordering: .relaxed) }
+            return body(&state)
+        }
+    }
 }
