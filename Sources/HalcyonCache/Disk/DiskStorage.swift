@@ -218,7 +218,7 @@ public final class DiskStorage: Sendable {
     /// The total size of all files on the disk in bytes (blocks × 512); 0 if the folder was deleted. Waits for the
     /// first listing.
     ///
-    /// See `DiskOwnerTests.deletedFolderHasSizeZero()`.
+    /// See `DiskFolderTests.deletedFolderHasSizeZero()`.
     public var totalSize: Int { look(0) { $0.entries.used } }
 
     /// The number of values. Waits for the first listing.

@@ -69,8 +69,8 @@ extension ImageCache where Value: DataTransformable {
 
 /// The behavior of a throwing initializer of ``ImageCache`` if another cache uses the directory.
 ///
-/// See `DiskOwnerTests.secondCacheOfDirectoryThrowsOrUsesMemory()` and
-/// `DiskOwnerTests.memoryOnlyCacheTakesOverFreedDirectory()`.
+/// See `DiskOpeningTests.secondCacheOfDirectoryThrowsOrUsesMemory()` and
+/// `DiskOpeningTests.memoryOnlyCacheTakesOverFreedDirectory()`.
 public enum DirectoryInUse: Sendable {
     /// The initializer throws ``CacheError/diskUnavailable(underlying:)`` with ``CacheError/directoryInUse(_:)``. The
     /// default.

@@ -137,7 +137,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     /// ``CacheError/closed``, and removals and triggers do not change the disk. This returns after all completions have returned, so a
     /// completion must not wait for it. A second call has no effect.
     ///
-    /// See `DiskOwnerTests.closingFinishesWorkAndFreesDirectory()`.
+    /// See `DiskClosingTests.closingFinishesWorkAndFreesDirectory()`.
     public func close() async {
         let ending = subscriptions.withLock { subscriptions in
             defer { subscriptions = [] }

@@ -9,6 +9,24 @@ import Testing
 
 @Suite("The folder of a disk storage", .timeLimit(.minutes(20)))
 struct DiskFolderTests {
+    @Test("After its folder was deleted the size is 0, and the next store creates it again")
+    func deletedFolderHasSizeZero() async throws {
+        let fixture = try CacheFixture()
+        let cache = fixture.cache
+        for key in ["a", "b"] {
+            await cache.store(Blob(cost: 5), forKey: key, options: CacheOptions(categories: ["c"]))
+        }
+        #expect(await cache.diskStorageSize() == 8_192)
+        try FileManager.default.removeItem(atPath: fixture.folder.path + "/halcyon.cache.test")
+        #expect(await cache.diskStorageSize() == 0)
+        #expect(await cache.use(category: "c").disk == CategoryUse())
+        #expect(cache.diskStorage?.count == 0 && !cache.isCached(forKey: "z"))
+        #expect(cache.statistics.disk.removals == [.lost: 2])
+        try await cache.store(Blob(cost: 5), forKey: "c").diskCacheResult.get()
+        #expect(await cache.diskStorageSize() == 4_096)
+        #expect(try fixture.files().count == 1)
+    }
+
     @Test("A foreign file is neither counted, expired nor deleted")
     func foreignFileIsLeftAlone() throws {
         let fixture = try DiskFixture()

@@ -1,6 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonEviction
+import HalcyonSupport
 import HalcyonTestSupport
 import Synchronization
 import Testing
@@ -420,5 +421,29 @@ struct ImageCacheTests {
         }
         #expect(calls.withLock { $0 } == 1)
         #expect(!cache.memoryStorage.core.withLock { $0.reads.isPending("a") })
+    }
+
+    @Test("A default object is created once; setting one waits for no creation and replaces it")
+    func setDefaultReplacesCreation() async throws {
+        let slot = SettableDefault<String>()
+        let (creating, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let created = Mutex<[String]>([])
+        let group = DispatchGroup()
+        for _ in 0..<2 {
+            DispatchQueue.global().async(group: group) {
+                let value = slot.value {
+                    creating.signal()
+                    mayGoOn.wait()
+                    return "created"
+                }
+                created.withLock { $0.append("\(value)") }
+            }
+        }
+        try await CallbackQueue.dispatch(DispatchQueue(label: "test")).result { creating.wait() }
+        slot.set("set")
+        #expect("\(slot.value { "another" })" == "set")
+        mayGoOn.signal()
+        await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+        #expect(created.withLock { $0 } == ["set", "set"])
     }
 }
