@@ -1,46 +1,39 @@
 import Foundation
+import HalcyonLearning
 import HalcyonPrefetch
 
-/// The file of the planner's trained network in a cache's folder.
-struct PlannerFile: Sendable {
-    /// The hidden folder within the cache's folder. Listing or clearing the cache does not find the file.
-    let folder: URL
-
-    var path: String { folder.appendingPathComponent("planner.safetensors").path }
-
-    /// Reads the network; `nil` if there is no file. O(bytes).
-    ///
-    /// - Throws: `ModelFileError` if the file is damaged or of a later release.
-    func read() throws -> PretrainedPlanner? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        return try PretrainedPlanner(contentsOf: path)
-    }
-
-    /// Writes the network, whole or not at all.
-    ///
-    /// - Throws: `ModelFileError` if it cannot be written; the previous file is then still there.
-    func write(_ planner: PretrainedPlanner) throws { try planner.write(to: path) }
+/// What a planner has learned, in a file of a cache's hidden folder. Listing or clearing the cache does not find the file.
+protocol KeptModel {
+    static var fileName: String { get }
+    init(contentsOf path: String) throws(ModelFileError)
+    func write(to path: String) throws(ModelFileError)
 }
 
-/// The file of what a planner has learned of visits, in a cache's folder.
-struct VisitsFile: Sendable {
-    /// The hidden folder within the cache's folder.
-    let folder: URL
+/// The planner's trained network.
+extension PretrainedPlanner: KeptModel {
+    static var fileName: String { "planner.safetensors" }
+}
 
-    var path: String { folder.appendingPathComponent("visits.safetensors").path }
+/// What a planner has learned of visits.
+extension PretrainedVisits: KeptModel {
+    static var fileName: String { "visits.safetensors" }
+}
 
-    /// Reads what was learned; `nil` if there is no file. O(bytes).
+extension KeptModel {
+    static func path(in folder: URL) -> String { folder.appendingPathComponent(fileName).path }
+
+    /// Reads the model that is kept in a folder; `nil` if there is none. O(bytes).
     ///
     /// - Throws: `ModelFileError` if the file is damaged or of a later release.
-    func read() throws -> PretrainedVisits? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        return try PretrainedVisits(contentsOf: path)
+    static func kept(in folder: URL) throws -> Self? {
+        let path = path(in: folder)
+        return FileManager.default.fileExists(atPath: path) ? try Self(contentsOf: path) : nil
     }
 
-    /// Writes what was learned, whole or not at all.
+    /// Writes the model, whole or not at all.
     ///
     /// - Throws: `ModelFileError` if it cannot be written; the previous file is then still there.
-    func write(_ visits: PretrainedVisits) throws { try visits.write(to: path) }
+    func keep(in folder: URL) throws { try write(to: Self.path(in: folder)) }
 }
 
 /// The file of the spending in a cache's folder.

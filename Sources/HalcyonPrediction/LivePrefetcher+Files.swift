@@ -19,8 +19,8 @@ extension LivePrefetcher {
         }
         guard let planner = driver.policy as? PrefetchPlanner else { return }
         do {
-            try planner.snapshot(producer: Halcyon.version).map(PlannerFile(folder: folder).write)
-            try planner.visitsSnapshot(producer: Halcyon.version).map(VisitsFile(folder: folder).write)
+            try planner.snapshot(producer: Halcyon.version)?.keep(in: folder)
+            try planner.visitsSnapshot(producer: Halcyon.version)?.keep(in: folder)
         } catch { note(fault: error) }
     }
 
@@ -58,7 +58,7 @@ extension LivePrefetcher {
         }
         guard configuration.keepsModel, let planner = driver.policy as? PrefetchPlanner, planner.plansBetweenRequests
         else { return }
-        do { try host.folder.map(VisitsFile.init)?.read().map(planner.adopt) } catch { note(fault: error) }
+        do { try host.folder.flatMap(PretrainedVisits.kept).map(planner.adopt) } catch { note(fault: error) }
     }
 
     /// Reads the kept accesses, or removes their file.
@@ -92,7 +92,7 @@ extension LivePrefetcher {
         if let make = configuration.policy { return make(context) }
         var learnt: PretrainedPlanner?
         if configuration.keepsModel {
-            do { learnt = try host.folder.map(PlannerFile.init)?.read() } catch { note(fault: error) }
+            do { learnt = try host.folder.flatMap(PretrainedPlanner.kept) } catch { note(fault: error) }
         }
         let (parameters, visits) = (configuration.planner, VisitPlannerParameters())
         guard let network = learnt ?? configuration.pretrained else {

@@ -75,18 +75,15 @@ extension DiskOwner {
                     state.writerCount += 1
                     effects.ready.append((ticket, true))
                 } else {
-                    state.queued.append(ticket)
+                    state.queued.push(ticket)
                 }
             case .replace(let ticket):
                 guard let replacement = state.jobs[ticket]?.replacement else { continue }
                 state.jobs[ticket]?.prepare = nil
                 state.jobs[ticket]?.run = replacement
                 state.jobs[ticket]?.isUnlimited = true
-                // The removal that causes this does not wait for the writers.
-                if let place = state.queued[state.firstQueued...].firstIndex(of: ticket) {
-                    state.queued.remove(at: place)
-                    effects.ready.append((ticket, false))
-                }
+                // The removal that causes this does not wait for the writers. If the store is not ready, this has no effect.
+                effects.ready.append((ticket, false))
             case .run: break
             case .complete(let ticket, let ending):
                 state.waiting[ticket] = nil
@@ -155,18 +152,10 @@ extension DiskOwner {
     func endWriter() {
         var effects = Effects()
         let next = state.withLock { state -> Schedule.Ticket? in
-            guard state.firstQueued < state.queued.count else {
-                state.writerCount -= 1
-                effects.preparations = takePreparations(&state)
-                return nil
-            }
-            let next = state.queued[state.firstQueued]
-            state.firstQueued += 1
-            if state.firstQueued * 2 > state.queued.count {
-                state.queued.removeFirst(state.firstQueued)
-                state.firstQueued = 0
-            }
-            return next
+            if let next = state.queued.pop() { return next }
+            state.writerCount -= 1
+            effects.preparations = takePreparations(&state)
+            return nil
         }
         if let next { queue.async { [self] in work(next, true) } }
         carryOut(effects, on: .queue)
@@ -282,12 +271,7 @@ extension DiskSchedule.Operation {
 final class Outcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
-    @discardableResult
-    func set(_ new: Result<Value, any Error>) -> Bool {
-        result.withLock { $0 = new }
-        if case .success = new { return true }
-        return false
-    }
+    func set(_ new: Result<Value, any Error>) { result.withLock { $0 = new } }
 
     /// Returns the size of a result that was set and not taken; `nil` if there is none.
     func size(_ size: (Value) -> Int) -> Int? {

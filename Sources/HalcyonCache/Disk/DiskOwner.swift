@@ -51,10 +51,8 @@ package final class DiskOwner: Sendable {
         var last: Schedule.Ticket = 0
         /// The semaphores of synchronous readers that wait for a change of the state.
         var waiting: [Schedule.Ticket: DispatchSemaphore] = [:]
-        /// The writers that are ready and wait for another writer to end: the elements from `firstQueued` on, in
-        /// order.
-        var queued: [Schedule.Ticket] = []
-        var firstQueued = 0
+        /// The writers that were ready and wait for another writer to end, in order. Some have ended meanwhile.
+        var queued = Queue<Schedule.Ticket>()
         var writerCount = 0
         /// The bytes that were made of stores and are not written yet.
         var preparedSize = 0
@@ -280,7 +278,10 @@ package final class DiskOwner: Sendable {
         let ticket = request(
             .store(key, context),
             Job(
-                prepare: { prepared.set(Result(catching: bytes)) ? prepared.size(\.count) : nil },
+                prepare: {
+                    prepared.set(Result(catching: bytes))
+                    return prepared.size(\.count)
+                },
                 run: { [self] in
                     written.set(Result { try write(try get(), try prepared.take().get()) })
                 },

@@ -58,7 +58,7 @@ extension DiskStorage {
 
     /// Evicts values until the size limit holds, and returns the removals. O(values).
     ///
-    /// The limit holds while the storage runs, unless another program enlarged  This measures such files again.
+    /// The limit holds while the storage runs, unless another program enlarged files. This measures such files again.
     ///
     /// See `CleaningTests.cleaningMeasuresGrownFiles()`.
     @discardableResult

@@ -76,8 +76,7 @@ extension DiskStorage {
             let (isKept, removals) = state.withLock { state -> (Bool, [Removal]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print, note: note)
             }
-            // The file of this name contains the new value, whatever the reason for the old value's removal.
-            removeFiles(removals.filter { !isKept || ByteName($0.key) != ByteName(name) })
+            removeFiles(removals)
             if !isKept { removeFile(name) }
             return (nil, isKept, removals)
         }
@@ -114,14 +113,14 @@ extension DiskStorage {
             found = try folder.read(name)
         } catch let error as SystemError where error.code == EACCES && folder.status(name) == nil {
             // The folder itself cannot be searched at present. What is in it is not lost.
-            state.withLock { $0.entries.miss(context) }
+            state.withLock { $0.entries.miss(context.categories) }
             return nil
         } catch {
             throw CacheError.cannotLoadDataFromDisk(folder.url(name), underlying: error)
         }
         guard let found else {
             report(mutation.withLock { _ in folder.status(name) == nil ? lose(name) : [] })
-            state.withLock { $0.entries.miss(context) }
+            state.withLock { $0.entries.miss(context.categories) }
             return nil
         }
         let (isFresh, isUnknown, isFlushDue) = state.withLock { state -> (Bool, Bool, Bool) in
@@ -152,7 +151,7 @@ extension DiskStorage {
         let print = Fingerprints.fingerprint(key.computed)
         return state.withLock { state in
             if state.isClosed || state.listing != .complete || state.prints.mayContain(print) { return false }
-            state.entries.miss(context)
+            state.entries.miss(context.categories)
             return true
         }
     }
@@ -286,7 +285,7 @@ extension DiskStorage {
         let (isThere, hasExpired) = state.withLock { state -> (Bool, Bool) in
             if state.listing != .complete && !state.undeleted.contains(name) { return (true, false) }
             if state.entries.find(name, at: now) != nil { return (true, false) }
-            state.entries.miss(context)
+            state.entries.miss(context.categories)
             return (false, state.entries.resident(name) != nil)
         }
         if hasExpired {

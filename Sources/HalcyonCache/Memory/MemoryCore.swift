@@ -317,13 +317,6 @@ final class MemoryCore: @unchecked Sendable {
         return nil
     }
 
-    /// Uses the maximum number of lanes, as if many threads had competed.
-    func takeAllLanes() {
-        withLock { _ in
-            while lanes.count < lanes.most { lanes.grow(from: lanes.count) }
-        }
-    }
-
     /// The number of hits that the policy has not received yet.
     var waiting: Int {
         writers.withLock { _ in

@@ -160,15 +160,6 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
         return core.withLock { $0.entries.find(key, at: now) != nil }
     }
 
-    /// Returns when a value expires, `.distantFuture` for never; `nil` if there is no value.
-    public func expirationDate(forKey key: String) -> Date? {
-        let now = core.clock.now
-        let deadline = core.withLock { state in
-            state.entries.find(key, at: now).map { state.entries.deadline(of: $0) }
-        }
-        return deadline.map { $0 == .max ? .distantFuture : Date(timeIntervalSince1970: Double($0) / 1e6) }
-    }
-
     // MARK: - Removing
 
     /// Removes the value of a key.

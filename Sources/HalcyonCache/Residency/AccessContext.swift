@@ -62,9 +62,9 @@ package struct EntryOrigin: Sendable, Equatable {
 
     /// Creates the origin of a key without a processor. O(length).
     init(key: String) {
-        let (source, owner) = Self.parts(key)
+        let (source, rest) = Self.split(key)
         self.source = Fingerprints.fingerprint(String(source))
-        self.owner = owner.map { Fingerprints.fingerprint(String($0)) } ?? Fingerprints.unknown
+        owner = rest.map { Fingerprints.fingerprint(String(Self.owner(in: $0))) } ?? Fingerprints.unknown
     }
 
     /// Whether a key without a processor is that of a private entry. O(length).
@@ -139,11 +139,6 @@ package struct EntryOrigin: Sendable, Equatable {
             }
         }
         return String(escaped)
-    }
-
-    private static func parts(_ key: String) -> (source: Substring, owner: Substring?) {
-        let (source, rest) = split(key)
-        return (source, rest.map(owner(in:)))
     }
 
     /// Returns what stands before the first separator, and behind it; compared by bytes, since a name may begin with a combining mark.

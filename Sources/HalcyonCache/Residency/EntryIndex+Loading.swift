@@ -122,10 +122,8 @@ extension EntryIndex {
         return serve(access, notes[entry], deadline: nil)
     }
 
-    /// Counts a miss.
-    mutating func miss(_ context: AccessContext) { miss(context.categories) }
-
-    private mutating func miss(_ names: [String]) { counters.missed(named: names, in: &categories) }
+    /// Counts a miss of a look-up that named these categories.
+    mutating func miss(_ names: [String]) { counters.missed(named: names, in: &categories) }
 
     /// Counts misses for which no categories were named.
     mutating func missed(_ count: Int) { counters.missed(count) }

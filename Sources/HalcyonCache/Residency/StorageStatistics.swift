@@ -128,14 +128,10 @@ struct StorageCounters: ~Copyable {
 
     private mutating func add(_ members: [UInt32], count: Int, cost: Int) {
         for member in members {
-            extend(to: member)
+            while uses.count <= Int(member) { uses.append(CategoryUse()) }
             uses[Int(member)].count += count
             uses[Int(member)].cost += cost
         }
-    }
-
-    private mutating func extend(to member: UInt32) {
-        while uses.count <= Int(member) { uses.append(CategoryUse()) }
     }
 
     /// Returns the counts, by the names of the categories. O(categories of all sets).

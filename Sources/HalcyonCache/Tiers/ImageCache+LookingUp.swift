@@ -135,19 +135,6 @@ extension ImageCache {
         record(computed, cost: value.cacheCost, categories, user, wasPrefetched ? .prefetched : .memory)
     }
 
-    /// Looks up the value of a key for a manager.
-    ///
-    /// - Parameters:
-    ///   - other: a serializer in place of the cache's.
-    ///   - decoding: the queue on which the bytes of a file are decoded.
-    package func image(
-        forKey key: EntryKey, serializer other: (any CacheSerializer<Value>)?, decoding: CallbackQueue? = nil,
-        options: CacheOptions
-    ) async throws -> ImageCacheResult<Value> {
-        if let value = fromMemory(key.computed, options) { return .memory(value) }
-        return try await fromDisk(key, options, serializer: other, decoding: decoding)
-    }
-
     // MARK: - Misses in memory
 
     /// Counts a miss of a look-up.

@@ -63,24 +63,12 @@ extension ImageLoader {
         _ load: ImageLoad, _ record: FreshnessRecord?, _ policy: FreshnessPolicy
     ) async throws -> ImageResult {
         do {
-            let result = try await asked(load, record) { url, record in
-                let answer = try await load.observed.transferring {
-                    try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: processor(load), options: load.options.download, load.task)
-                }
-                try Task.checkCancellation()
-                switch answer {
-                case .modified(let new): return try await self.result(load, own(new, url, load))
-                case .notModified(let freshness):
-                    if await removeShared(load, if: freshness) { return nil }
-                    // It may have been removed meanwhile.
-                    return try await confirmed(load, record, freshness)
-                }
+            return try await revalidated(load, record, changed: { $0 }) { record, freshness in
+                // It may have been removed meanwhile.
+                try await confirmed(load, record, freshness)
             } else: {
                 try await loaded(load)
             }
-            if let url = load.source.url { pauses.succeeded(url) }
-            return result
         } catch  where !error.isCancellation {
             noteFailure(load, error)
             guard error.allowsStale, policy.mayServeAfterError(record?.freshness, at: seconds(load)),
@@ -90,20 +78,38 @@ extension ImageLoader {
         }
     }
 
-    /// Returns the result of asking for a stale image, if it can be asked for: it has validators, and is what its record describes. Else, and
-    /// if there is no result, that of the other closure. Loads that ask at the same time check the file once.
-    private func asked<Result>(
-        _ load: ImageLoad, _ record: FreshnessRecord?,
-        _ ask: (URL, FreshnessRecord) async throws -> Result?, else other: () async throws -> Result
-    ) async throws -> Result {
-        guard let url = load.source.url, load.ofLowDataSource == nil, let record,
-            !record.freshness.validators.isEmpty
-        else { return try await other() }
-        let key = SharedChecks.Key(entry: load.entry, digest: record.digest)
-        let result = try await checks.with(key, { [self] in await holds(load, record) }) { isRight in
-            isRight ? try await ask(url, record) : nil
+    /// Asks the server of a stale image whether it has changed, if that can be asked: it has validators, and is what its record
+    /// describes. Loads that ask at the same time check the file once.
+    ///
+    /// - Parameters:
+    ///   - changed: returns the result for a changed image, which is kept.
+    ///   - unchanged: returns the result for an unchanged image, of which the server says this now.
+    ///   - other: returns the result if it cannot be asked, is private to its user by now, or `unchanged` returns `nil`.
+    private func revalidated<Value>(
+        _ load: ImageLoad, _ record: FreshnessRecord?, changed: (ImageResult) -> Value,
+        unchanged: (FreshnessRecord, Freshness) async throws -> Value?, else other: () async throws -> Value
+    ) async throws -> Value {
+        guard let url = load.source.url else { return try await other() }
+        var result: Value?
+        if load.ofLowDataSource == nil, let record, !record.freshness.validators.isEmpty {
+            let key = SharedChecks.Key(entry: load.entry, digest: record.digest)
+            result = try await checks.with(key, { [self] in await holds(load, record) }) { isRight in
+                guard isRight else { return nil }
+                let answer = try await load.observed.transferring {
+                    try await load.options.downloader.revalidate(
+                        url, record.freshness, processor: processor(load), options: load.options.download, load.task)
+                }
+                try Task.checkCancellation()
+                switch answer {
+                case .modified(let new): return changed(try await self.result(load, own(new, url, load)))
+                case .notModified(let freshness):
+                    return await removeShared(load, if: freshness) ? nil : try await unchanged(record, freshness)
+                }
+            }
         }
-        return if let result { result } else { try await other() }
+        let value = if let result { result } else { try await other() }
+        pauses.succeeded(url)
+        return value
     }
 
     /// Returns whether a cached original may be used without asking its server, and its record, which may be of other bytes.
@@ -205,27 +211,13 @@ extension ImageLoader {
     /// - Returns: whether it has changed, and was loaded.
     private func renewedUnseen(_ load: ImageLoad, _ record: FreshnessRecord) async throws -> Bool {
         do {
-            let isNew = try await asked(load, record) { url, record -> Bool? in
-                let answer = try await load.observed.transferring {
-                    try await load.options.downloader.revalidate(
-                        url, record.freshness, processor: processor(load), options: load.options.download)
-                }
-                try Task.checkCancellation()
-                switch answer {
-                case .modified(let new):
-                    _ = try await result(load, own(new, url, load))
-                    return true
-                case .notModified(let freshness):
-                    if await removeShared(load, if: freshness) { return nil }
-                    try await confirm(load, record, freshness, extendsDisk: true)
-                    return false
-                }
+            return try await revalidated(load, record, changed: { _ in true }) { record, freshness in
+                try await confirm(load, record, freshness, extendsDisk: true)
+                return false
             } else: {
                 _ = try await loadedUnseen(load)
                 return true
             }
-            if let url = load.source.url { pauses.succeeded(url) }
-            return isNew
         } catch {
             noteFailure(load, error)
             throw error

@@ -337,7 +337,7 @@ final class ImageLoader: Sendable {
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await image(low) }
-            try load.check(url)
+            try load.options.sourcePolicy.check(url)
             do {
                 let result = try await load.observed.transferring {
                     try await downloader.download(url, processor(load), load.options.download, load.task)

@@ -66,11 +66,6 @@ public struct SourcePolicy: Sendable {
 }
 
 extension ImageLoad {
-    /// Checks that the policy allows a URL of a server.
-    ///
-    /// - Throws: ``ManagerError/sourceRefused(_:reason:)``.
-    func check(_ url: URL) throws { try options.sourcePolicy.check(url) }
-
     /// Returns a provider as the policy lets it read; what it may read is checked when it does.
     ///
     /// - Throws: ``ManagerError/sourceRefused(_:reason:)``.

@@ -92,27 +92,26 @@ public final class ImagePrefetcher: Sendable {
             // Not this instance, so that letting go of it does not wait for the loads.
             let work = Task.detached {
                 [manager, resources, options, callbackQueue, callbacks, maxConcurrent, toMemory, onProgress] in
-                var queue = PrefetchQueue(count: resources.count, limit: maxConcurrent)
+                // The first resource that was not started.
+                var next = 0
                 var report = PrefetchReport()
                 await withTaskGroup(of: (Int, Result<Bool, any Error>).self) { group in
-                    func start(_ numbers: [Int]) {
-                        for number in numbers {
-                            group.addTask {
-                                (number, await Self.load(resources[number], manager, options, toMemory))
-                            }
-                        }
+                    func startNext() {
+                        let number = next
+                        next += 1
+                        group.addTask { (number, await Self.load(resources[number], manager, options, toMemory)) }
                     }
-                    start(queue.begin())
+                    for _ in 0..<min(maxConcurrent, resources.count) { startNext() }
                     while let (number, result) = await group.next() {
                         report.add(resources[number], result)
-                        start(queue.ended(isStopped: Task.isCancelled))
+                        if !Task.isCancelled, next < resources.count { startNext() }
                         if let onProgress {
                             let progress = PrefetchProgress(resources[number], result, report, of: resources.count)
                             callbackQueue.offPool(on: callbacks) { onProgress(progress) }
                         }
                     }
                 }
-                report.stopped += resources[queue.next...]
+                report.stopped += resources[next...]
                 // The callbacks without a queue of their own have run when the report is there.
                 await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
                 return report
@@ -197,39 +196,6 @@ public struct PrefetchProgress: Sendable {
         if case .failure(let error) = result { self.error = error } else { error = nil }
         (skipped, failed, completed) = (report.skipped.count, report.failed.count, report.completed.count)
         (count, self.total) = (report.count, total)
-    }
-}
-
-/// Decides which of a list of resources is started when, so that at most `limit` run. It does no work itself.
-///
-/// See `PrefetcherTests.queueStartsUpToItsLimitUntilStopped()`.
-struct PrefetchQueue {
-    private let count: Int
-    private let limit: Int
-    /// The first that was not started.
-    private(set) var next = 0
-    /// The number that run.
-    private(set) var running = 0
-
-    init(count: Int, limit: Int) {
-        self.count = count
-        self.limit = limit
-    }
-
-    /// Returns the first to start.
-    mutating func begin() -> [Int] { fill() }
-
-    /// Notes that one has ended. Returns those to start now: none once the prefetcher is stopped.
-    mutating func ended(isStopped: Bool) -> [Int] {
-        running -= 1
-        return isStopped ? [] : fill()
-    }
-
-    private mutating func fill() -> [Int] {
-        let numbers = next..<min(count, next + limit - running)
-        next = numbers.upperBound
-        running += numbers.count
-        return Array(numbers)
     }
 }
 

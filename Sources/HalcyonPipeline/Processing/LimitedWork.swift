@@ -56,7 +56,7 @@ final class LimitedWork: Sendable {
             if isUrgent { self.priority.set(priority) }
             return (state.lastNumber, isUrgent && !state.blocks.isEmpty)
         }
-        if isUrgent { enqueue(begin, on: lane) }
+        if isUrgent { limiter.enqueue(begin, on: lane, self.priority) }
         return number
     }
 
@@ -94,7 +94,7 @@ final class LimitedWork: Sendable {
                     }
                     return state.lane
                 }
-                enqueue(begin, on: lane)
+                limiter.enqueue(begin, on: lane, priority)
             }
         } onCancel: {
             cancellation.cancel()
@@ -108,9 +108,5 @@ final class LimitedWork: Sendable {
             return state.blocks
         }
         for block in blocks { block() }
-    }
-
-    private func enqueue(_ work: @escaping @Sendable () -> Void, on lane: CallbackLane) {
-        limiter.enqueue(work, on: lane, priority)
     }
 }

@@ -243,19 +243,6 @@ struct PrefetcherTests {
         ).run()
         #expect(keys(second.completed) == ["b"] && transport.calls.count == 3)
     }
-
-    @Test("The prefetch queue starts up to its limit in order, and nothing after it is stopped")
-    func queueStartsUpToItsLimitUntilStopped() {
-        var queue = PrefetchQueue(count: 4, limit: 2)
-        #expect(queue.begin() == [0, 1] && queue.running == 2)
-        #expect(queue.ended(isStopped: false) == [2] && queue.ended(isStopped: false) == [3])
-        #expect(queue.ended(isStopped: false) == [] && queue.running == 1 && queue.next == 4)
-        var stopped = PrefetchQueue(count: 4, limit: 2)
-        _ = stopped.begin()
-        #expect(stopped.ended(isStopped: true) == [] && stopped.next == 2)
-        var few = PrefetchQueue(count: 1, limit: 5)
-        #expect(few.begin() == [0] && few.ended(isStopped: false) == [])
-    }
 }
 
 /// Returns the label of the current queue, which contains the quality of service of a global one.

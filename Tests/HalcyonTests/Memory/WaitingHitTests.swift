@@ -50,7 +50,7 @@ struct WaitingHitTests {
                     "\(memory.store(value: Blob(key, cost: 1 + step % 20), forKey: key, context: context))"
                 case 10: "\(memory.remove(forKey: key))"
                 case 11: "\(memory.isCached(forKey: key))"
-                case 12: "\(memory.expirationDate(forKey: key)?.timeIntervalSince1970 ?? -1)"
+                case 12: "\(memory.deadline(forKey: key) ?? -1)"
                 case 13: "\(memory.statistics.lookUps)"
                 case 14 where step % 5 == 0: "\(memory.trim(toCost: 200))"
                 case 15 where step % 5 == 0: "\(memory.remove(category: "c1"))"
@@ -172,7 +172,7 @@ struct WaitingHitTests {
         #expect(memory.core.waiting == 1)
         clock.advance(by: 7)
         #expect(memory.value(forKey: "a") != nil)
-        #expect(memory.expirationDate(forKey: "a") == Date(timeIntervalSince1970: 22))
+        #expect(memory.deadline(forKey: "a") == 22_000_000)
         #expect(memory.value(forKey: "a", extendingExpiration: .expirationTime(.seconds(1))) != nil)
         clock.advance(by: 2)
         #expect(memory.value(forKey: "a") == nil)

@@ -97,8 +97,8 @@ struct HashedAccessesTests: PredictiveTests {
         await fixture.cache.close()
         // The models are among the files that are searched.
         try await visits(in: folder, keepsURLs: keepsURLs)
-        #expect(try PlannerFile(folder: hidden).read() != nil)
-        #expect(try VisitsFile(folder: hidden).read() != nil)
+        #expect(try PretrainedPlanner.kept(in: hidden) != nil)
+        #expect(try PretrainedVisits.kept(in: hidden) != nil)
         #expect(try found(texts, in: hidden).isEmpty == !keepsURLs)
     }
 

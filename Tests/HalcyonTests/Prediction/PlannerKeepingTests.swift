@@ -38,27 +38,27 @@ struct PlannerKeepingTests {
         await predictive.metrics.first { $0.name == "planner_steps" }?.value
     }
 
-    private func file(_ fixture: ManagerFixture) throws -> PlannerFile {
-        PlannerFile(folder: try #require(fixture.cache.diskStorage).folder.hidden)
+    private func folder(_ fixture: ManagerFixture) throws -> URL {
+        try #require(fixture.cache.diskStorage).folder.hidden
     }
 
     @Test("The model is read at the start and written in the background and at the end")
     func modelIsReadAtStartAndWrittenAtEnd() async throws {
         let learnt = try learnt()
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
-        let file = try file(fixture)
-        try file.write(learnt)
+        let folder = try folder(fixture)
+        try learnt.keep(in: folder)
         let predictive = fixture.manager.startPredicting()
         await predictive.settle()
         let expected = try kept(learnt)
         #expect(await steps(predictive) == Double(expected.trainingSteps))
         for end in [{ await fixture.cache.enterBackground() }, { await predictive.stop() }] {
-            try FileManager.default.removeItem(atPath: file.path)
+            try FileManager.default.removeItem(atPath: PretrainedPlanner.path(in: folder))
             await end()
-            #expect(try file.read() == expected)
+            #expect(try PretrainedPlanner.kept(in: folder) == expected)
         }
         await fixture.cache.clear()
-        #expect(try file.read() != nil)
+        #expect(try PretrainedPlanner.kept(in: folder) != nil)
         #expect(await predictive.statistics.modelFaults == 0)
         #expect(await predictive.modelFault == nil)
     }
@@ -82,28 +82,28 @@ struct PlannerKeepingTests {
     func backgroundTriggerWritesModel() async throws {
         let trigger = ManualTrigger()
         let fixture = try ManagerFixture(FakeTransport(), triggers: [trigger])
-        let file = try file(fixture)
+        let folder = try folder(fixture)
         var configuration = PrefetchConfiguration()
         let learnt = try learnt()
         configuration.pretrained = learnt
         let predictive = fixture.manager.startPredicting(configuration)
         await trigger.enterBackground()
-        #expect(try file.read() == kept(learnt))
+        #expect(try PretrainedPlanner.kept(in: folder) == kept(learnt))
         #expect(await predictive.statistics.modelFaults == 0)
     }
 
     @Test("A damaged model file is counted and described in one sentence, and configuration continues without it")
     func damagedModelFileIsCounted() async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
-        let file = try file(fixture)
-        try Data("no model".utf8).write(to: URL(fileURLWithPath: file.path))
+        let folder = try folder(fixture)
+        try Data("no model".utf8).write(to: URL(fileURLWithPath: PretrainedPlanner.path(in: folder)))
         let predictive = fixture.manager.startPredicting()
         _ = try await fixture.manager.image(for: Resource(fake("a"), cacheKey: "a"))
         await predictive.settle()
         #expect(await predictive.statistics.accesses == 1)
         #expect(await predictive.statistics.modelFaults == 1)
         let fault = try #require(await predictive.modelFault)
-        #expect(fault.hasPrefix(file.path) && fault.hasSuffix("."))
+        #expect(fault.hasPrefix(PretrainedPlanner.path(in: folder)) && fault.hasSuffix("."))
     }
 
     @Test("The model is not written if keepsModel is off")
@@ -116,6 +116,6 @@ struct PlannerKeepingTests {
         await predictive.save()
         let expected = try kept(learnt)
         #expect(await steps(predictive) == Double(expected.trainingSteps))
-        #expect(try file(fixture).read() == nil)
+        #expect(try PretrainedPlanner.kept(in: folder(fixture)) == nil)
     }
 }
