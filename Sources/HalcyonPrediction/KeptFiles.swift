@@ -2,7 +2,8 @@ import Foundation
 import HalcyonLearning
 import HalcyonPrefetch
 
-/// What a planner has learned, in a file of a cache's hidden folder. Listing or clearing the cache does not find the file.
+/// What a planner has learned, in a file of a cache's hidden folder. Listing or clearing the cache does not find the
+/// file.
 protocol KeptModel {
     static var fileName: String { get }
     init(contentsOf path: String) throws(ModelFileError)

@@ -43,8 +43,6 @@ struct ObjectCatalogue: ~Copyable {
     /// The number of objects of known size in memory, and the sum of these sizes.
     private var costs = (count: 0, sum: 0.0)
     private var files: [ByteName: UInt32] = [:]
-    /// The new sets that the policy has not received yet.
-    private(set) var newSets: [(set: CategorySetID, members: [UInt32])] = []
 
     /// - Parameter most: the maximum number of objects.
     init(most: Int = most) { self.most = most }
@@ -140,20 +138,12 @@ struct ObjectCatalogue: ~Copyable {
         return number
     }
 
-    /// Returns the number of the set of some categories.
-    mutating func set(of names: [String]) -> CategorySetID {
+    /// Returns the number of the set of some categories, and defines a new set for a policy.
+    mutating func set(of names: [String], telling policy: any PrefetchPolicy) -> CategorySetID {
         let names = names.map { hashed.standIn(for: $0, .category) ?? $0 }
         let (number, isNew) = categories.set(of: names)
-        if isNew { newSets.append((number, categories.members[Int(number)])) }
+        if isNew { policy.define(categorySet: number, members: categories.members[Int(number)]) }
         return number
-    }
-
-    /// Returns the number of a set, and defines new sets for a policy.
-    mutating func set(of names: [String], telling policy: any PrefetchPolicy) -> CategorySetID {
-        let set = set(of: names)
-        for (set, members) in newSets { policy.define(categorySet: set, members: members) }
-        newSets.removeAll(keepingCapacity: true)
-        return set
     }
 
     /// The categories of a set.

@@ -82,7 +82,8 @@ extension DiskOwner {
                 state.jobs[ticket]?.prepare = nil
                 state.jobs[ticket]?.run = replacement
                 state.jobs[ticket]?.isUnlimited = true
-                // The removal that causes this does not wait for the writers. If the store is not ready, this has no effect.
+                // The removal that causes this does not wait for the writers. If the store is not ready, this has no
+                // effect.
                 effects.ready.append((ticket, false))
             case .run: break
             case .complete(let ticket, let ending):

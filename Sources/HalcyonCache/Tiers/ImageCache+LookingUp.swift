@@ -103,7 +103,8 @@ extension ImageCache {
     // MARK: - Hits in memory
 
     // The path of every hit. The storage's lanes are the only data that all hits share. The storage counts hits,
-    // numbers requests and knows which hits have to ask for a mark (``PrefetchMarks``). The only other check is whether the hub has listeners.
+    // numbers requests and knows which hits have to ask for a mark (``PrefetchMarks``). The only other check is whether
+    // the hub has listeners.
 
     @inlinable
     func fromMemory(_ computed: String, _ options: CacheOptions) -> Value? {

@@ -22,8 +22,8 @@ public struct PrefetchCounts: Sendable, Equatable {
     public var precision: Double? { used + wasted == 0 ? nil : Double(used) / Double(used + wasted) }
 }
 
-/// The keys that were prefetched and not requested since, and the tiers that have them: the one place where a cache keeps
-/// this fact, and where its prefetches are counted. All operations are O(length of the key).
+/// The keys that were prefetched and not requested since, and the tiers that have them: the one place where a cache
+/// keeps this fact, and where its prefetches are counted. All operations are O(length of the key).
 ///
 /// A hit on disk always asks here. A hit in memory takes no lock, so it asks only if its entry has the bit
 /// `EntryIndex.Note.mayHaveMark`: a store or promotion of a prefetched value sets it, and so does a prefetch that only
@@ -32,8 +32,8 @@ public struct PrefetchCounts: Sendable, Equatable {
 /// Two other sets are different facts:
 ///
 /// - A tier's core lists the residents that its *policy* does not know, in their order of eviction
-///   (`PrefetchedEntries`). A value that replaces a requested one has a mark and is not listed. An entry that the policy
-///   refuses at its first request is listed and has no mark. A key has one mark and an entry in each tier.
+///   (`PrefetchedEntries`). A value that replaces a requested one has a mark and is not listed. An entry that the
+///   policy refuses at its first request is listed and has no mark. A key has one mark and an entry in each tier.
 /// - A prefetcher lists the unused objects of its *plans*, by user and in the order in which it reconsiders them
 ///   (`UnusedPrefetches`). It does not know prefetches of others, such as those of an `ImagePrefetcher`.
 ///

@@ -78,13 +78,14 @@ extension ImageLoader {
         }
     }
 
-    /// Asks the server of a stale image whether it has changed, if that can be asked: it has validators, and is what its record
-    /// describes. Loads that ask at the same time check the file once.
+    /// Asks the server of a stale image whether it has changed, if that can be asked: it has validators, and is what its
+    /// record describes. Loads that ask at the same time check the file once.
     ///
     /// - Parameters:
     ///   - changed: returns the result for a changed image, which is kept.
     ///   - unchanged: returns the result for an unchanged image, of which the server says this now.
-    ///   - other: returns the result if it cannot be asked, is private to its user by now, or `unchanged` returns `nil`.
+    ///   - other: returns the result if the server cannot be asked, if the image is private to its user by now, or if
+    ///     `unchanged` returns `nil`.
     private func revalidated<Value>(
         _ load: ImageLoad, _ record: FreshnessRecord?, changed: (ImageResult) -> Value,
         unchanged: (FreshnessRecord, Freshness) async throws -> Value?, else other: () async throws -> Value
@@ -103,7 +104,13 @@ extension ImageLoader {
                 switch answer {
                 case .modified(let new): return changed(try await self.result(load, own(new, url, load)))
                 case .notModified(let freshness):
-                    return await removeShared(load, if: freshness) ? nil : try await unchanged(record, freshness)
+                    // The image is private by now: it is loaded as that of its user. The shared entry is removed, and
+                    // the original of which a variant was made.
+                    if freshness.isPrivate, load.owner == nil {
+                        await removeEntry(load)
+                        return nil
+                    }
+                    return try await unchanged(record, freshness)
                 }
             }
         }
@@ -163,16 +170,6 @@ extension ImageLoader {
         guard let found = try await lookUp(extended) else { return nil }
         try await confirm(load, record, freshness, extendsDisk: found.cacheType == .memory)
         return found
-    }
-
-    /// Removes the shared entry of a load, and the original of which a variant was made, if the server says now that they are private.
-    /// The image is then loaded as that of its user.
-    ///
-    /// - Returns: whether it is so.
-    private func removeShared(_ load: ImageLoad, if freshness: Freshness) async -> Bool {
-        guard freshness.isPrivate, load.owner == nil else { return false }
-        await removeEntry(load)
-        return true
     }
 
     /// Notes what the server says now of an image that has not changed.

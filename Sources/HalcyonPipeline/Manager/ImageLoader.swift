@@ -199,22 +199,17 @@ final class ImageLoader: Sendable {
             try await cache.fromDisk(load.entryKey, options, serializer: serializer, decoding: work.queue)
         }
         // Bytes mean the same only to the same serializer.
-        guard serializer == nil else { return try await alone(load, look) }
+        guard serializer == nil else {
+            let work = LimitedWork(decodeLimiter, priority, .untouch)
+            load.task?.follow { work.setPriority($0, of: LimitedWork.firstLoad) }
+            return try await look(work)
+        }
         let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
         guard let image = found.image else { return cache.missed(computed, options) }
         if let image = inMemory() { return .memory(image) }
         cache.sharedHit(computed, image, options)
         return .disk(image)
-    }
-
-    /// Returns the result of work that a load shares with no other, on a queue that its look-up takes.
-    private func alone<Value>(
-        _ load: ImageLoad, _ work: (LimitedWork) async throws -> Value
-    ) async throws -> Value {
-        let limited = LimitedWork(decodeLimiter, load.options.download.priority, .untouch)
-        load.task?.follow { limited.setPriority($0, of: LimitedWork.firstLoad) }
-        return try await work(limited)
     }
 
     // MARK: - Variants of originals
