@@ -6,17 +6,10 @@ import Dispatch
 /// would keep one of them from all other tasks of the process. The queue's quality of service is utility and not background, because
 /// what it saves must be written before an app is suspended.
 final class QueueExecutor: SerialExecutor {
-    private static let isOwn = DispatchSpecificKey<Bool>()
     private let queue: DispatchQueue
 
     /// - Parameter label: the label of the queue.
-    init(label: String) {
-        queue = DispatchQueue(label: label, qos: .utility)
-        queue.setSpecific(key: Self.isOwn, value: true)
-    }
-
-    /// Whether the calling code runs on the queue of such an executor.
-    static var isCurrent: Bool { DispatchQueue.getSpecific(key: isOwn) ?? false }
+    init(label: String) { queue = DispatchQueue(label: label, qos: .utility) }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

@@ -72,12 +72,6 @@ package final class DiskOwner: Sendable {
         var mayPrepare: Bool { preparedSize < preparedLimit || writerCount == 0 && preparing == 0 }
     }
 
-    /// The bytes that wait to be written.
-    var preparedSize: Int { state.withLock { $0.preparedSize } }
-
-    /// The number of stores that were not serialized because too many bytes wait.
-    var unpreparedCount: Int { state.withLock { $0.unprepared.count } }
-
     enum Access {
         case open(DiskStorage)
         case failed(any Error, lastTry: Int64, isTrying: Bool)
@@ -142,9 +136,6 @@ package final class DiskOwner: Sendable {
         state.withLock { $0.schedule.pendingFile(of: ByteName(key.computed), key.forcedExtension) }
     }
 
-    /// The number of operations that have not ended.
-    var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
-
     /// The storage, if it is open, also while it is being closed: for the pending operations.
     var openStorage: DiskStorage? {
         access.withLock { access in
@@ -152,9 +143,6 @@ package final class DiskOwner: Sendable {
             return nil
         }
     }
-
-    /// The number of completions that are due or run; see ``DiskSchedule/undeliveredCount``.
-    var undeliveredCount: Int { state.withLock { $0.schedule.undeliveredCount } }
 
     /// Whether the directory is open, and if not, the reason.
     var diskState: DiskState {

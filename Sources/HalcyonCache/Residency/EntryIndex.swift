@@ -82,7 +82,7 @@ struct EntryIndex: ~Copyable {
     /// The last set of categories, cached to avoid a look-up.
     private var lastSet: CategorySetID = 0
     /// The last user, cached to avoid a look-up.
-    private var lastUser: (name: ByteName, number: UInt32)?
+    private(set) var lastUser: (name: ByteName, number: UInt32)?
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], usualExpiration: StorageExpiration,
@@ -398,9 +398,6 @@ struct EntryIndex: ~Copyable {
         users.forget(user)
         if lastUser?.name == ByteName(user) { lastUser = nil }
     }
-
-    /// Whether the name of a user is cached.
-    func knows(user: String) -> Bool { lastUser?.name == ByteName(user) }
 
     /// Returns the number of a user; `UInt32.max` for no user.
     @inline(__always)

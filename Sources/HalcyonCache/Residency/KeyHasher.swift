@@ -27,9 +27,6 @@ package struct KeyHasher {
         Array(key.utf8).withUnsafeBufferPointer { body(HashedKey(bytes: $0, hash: hash($0))) }
     }
 
-    /// Returns the hash of a key's UTF-8 bytes.
-    package func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
-
     @inline(__always)
     private func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt32 {
         let bytes = UnsafeRawBufferPointer(key)

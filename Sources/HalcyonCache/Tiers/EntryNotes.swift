@@ -30,10 +30,6 @@ package struct EntryNotes: Sendable {
         return storage.note(of: key)
     }
 
-    /// Returns the note of an entry as it is now, without waiting. It returns `nil` if there is none, and while a store is
-    /// pending or the folder is being listed.
-    package func note(of key: some EntryNaming) -> Data? { disk.openStorage?.note(of: key.entryKey) }
-
     /// Replaces the note of an entry on disk, once the pending changes of its key have ended. Without an entry it has no
     /// effect.
     ///

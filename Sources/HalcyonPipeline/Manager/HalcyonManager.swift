@@ -177,7 +177,7 @@ public final class HalcyonManager: Sendable {
             } catch {
                 result = .failure(error)
             }
-            loadObservers.end(observed, result)
+            observed?.ended(result.map(ImageOrigin.init))
             if let completionHandler { CallbackLane(queue, isOrdered: false).execute { completionHandler(result) } }
         }
         task.whenCancelled { work.cancel() }

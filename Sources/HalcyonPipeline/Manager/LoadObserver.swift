@@ -70,7 +70,7 @@ final class ObservedLoad: Sendable {
         for observation in observations { observation.ended(stage, error) }
     }
 
-    fileprivate func ended(_ result: Result<ImageOrigin, any Error>) {
+    func ended(_ result: Result<ImageOrigin, any Error>) {
         for observation in observations { observation.ended(result) }
     }
 }
@@ -147,15 +147,10 @@ extension ObservedLoad? {
         }
     }
 
-    /// Reports the start of a load that ends with ``end(_:_:)``; `nil` without observers.
+    /// Reports the start of a load; `nil` without observers.
     func start(_ resource: Resource, isPrefetch: Bool) -> ObservedLoad? {
         guard hasObservers.load(ordering: .relaxed) else { return nil }
         let observers = observers.withLock { $0 }
         return ObservedLoad(observers.map { $0.started(resource, isPrefetch: isPrefetch) })
-    }
-
-    /// Reports the end of a load.
-    func end(_ load: ObservedLoad?, _ result: Result<ImageResult, any Error>) {
-        load?.ended(result.map(ImageOrigin.init))
     }
 }

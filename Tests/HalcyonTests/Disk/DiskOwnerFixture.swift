@@ -60,6 +60,17 @@ extension CacheFixture {
     }
 }
 
+extension DiskOwner {
+    /// The bytes that wait to be written.
+    var preparedSize: Int { state.withLock { $0.preparedSize } }
+    /// The number of stores that were not serialized because too many bytes wait.
+    var unpreparedCount: Int { state.withLock { $0.unprepared.count } }
+    /// The number of operations that have not ended.
+    var pendingCount: Int { state.withLock { $0.schedule.pendingCount } }
+    /// The number of completions that are due or run.
+    var undeliveredCount: Int { state.withLock { $0.schedule.undeliveredCount } }
+}
+
 /// A count that any thread increases.
 final class CallCounter: Sendable {
     private let state = Mutex(0)

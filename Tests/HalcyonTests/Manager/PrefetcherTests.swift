@@ -246,7 +246,7 @@ struct PrefetcherTests {
 }
 
 /// Returns the label of the current queue, which contains the quality of service of a global one.
-private func queueLabel() -> String {
+func queueLabel() -> String {
     // Swift does not import this function on Linux.
     typealias CurrentLabel = @convention(c) (OpaquePointer?) -> UnsafePointer<CChar>
     let label = dlsym(nil, "dispatch_queue_get_label").map { unsafeBitCast($0, to: CurrentLabel.self)(nil) }

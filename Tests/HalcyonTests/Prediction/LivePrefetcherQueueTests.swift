@@ -18,8 +18,10 @@ struct LivePrefetcherQueueTests {
     private final class Places: Sendable {
         private let calls = Mutex<(onQueue: [String], elsewhere: [String])>(([], []))
 
+        static var isOnQueue: Bool { queueLabel() == "halcyon.prefetcher" }
+
         func note(_ name: String) {
-            let isOnQueue = QueueExecutor.isCurrent
+            let isOnQueue = Self.isOnQueue
             calls.withLock { calls in
                 if isOnQueue { calls.onQueue.append(name) } else { calls.elsewhere.append(name) }
             }
@@ -74,7 +76,7 @@ struct LivePrefetcherQueueTests {
     func policyAndFilesRunOnPrefetcherQueue() async throws {
         let places = Places()
         let folder = try TemporaryFolder()
-        #expect(!QueueExecutor.isCurrent)
+        #expect(!Places.isOnQueue)
         let host = HostDouble(
             heldKey: { key in
                 places.note("holds")

@@ -3,6 +3,10 @@ import Testing
 
 @testable import HalcyonCache
 
+extension KeyHasher {
+    fileprivate func hash(_ key: String) -> UInt32 { withHashed(key) { $0.hash } }
+}
+
 @Suite("Hash of a key", .timeLimit(.minutes(20)))
 struct KeyHasherTests {
     @Test("Keys that differ in one digit fill the buckets evenly")

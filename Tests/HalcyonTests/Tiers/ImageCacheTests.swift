@@ -153,9 +153,9 @@ struct ImageCacheTests {
         let disk = try #require(cache.diskStorage)
         func knows() -> [Bool] {
             [
-                core.withLock { $0.entries.knows(user: "u7") },
+                core.withLock { $0.entries.lastUser?.name == ByteName("u7") },
                 core.withLock { _ in core.lanes.knows(user: "u7") },
-                disk.state.withLock { $0.entries.knows(user: "u7") },
+                disk.state.withLock { $0.entries.lastUser?.name == ByteName("u7") },
             ]
         }
         let users = core.withLock { $0.entries.users }
