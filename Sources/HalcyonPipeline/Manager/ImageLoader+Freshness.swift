@@ -78,8 +78,8 @@ extension ImageLoader {
         }
     }
 
-    /// Asks the server of a stale image whether it has changed, if that can be asked: it has validators, and is what its
-    /// record describes. Loads that ask at the same time check the file once.
+    /// Asks the server of a stale image whether it has changed, if that can be asked: it has validators, and is what
+    /// its record describes. Loads that ask at the same time check the file once.
     ///
     /// - Parameters:
     ///   - changed: returns the result for a changed image, which is kept.

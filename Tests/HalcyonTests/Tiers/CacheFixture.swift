@@ -41,8 +41,8 @@ struct CacheFixture {
 }
 
 extension EntryNotes {
-    /// Returns the note of an entry as it is now, without waiting. It returns `nil` if there is none, and while a store is
-    /// pending or the folder is being listed.
+    /// Returns the note of an entry as it is now, without waiting. It returns `nil` if there is none, and while a store
+    /// is pending or the folder is being listed.
     func note(of key: some EntryNaming) -> Data? { disk.openStorage?.note(of: key.entryKey) }
 }
 
