@@ -76,7 +76,8 @@ extension DiskStorage {
             let (isKept, removals) = state.withLock { state -> (Bool, [Removal]) in
                 state.store(name, status, at: now, expiration: expiration, context: context, print: print, note: note)
             }
-            removeFiles(removals)
+            // The file of this name contains the new value, whatever the reason for the old value's removal.
+            removeFiles(removals.filter { !isKept || ByteName($0.key) != ByteName(name) })
             if !isKept { removeFile(name) }
             return (nil, isKept, removals)
         }
