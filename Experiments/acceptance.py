@@ -47,7 +47,7 @@ def learner_and_caches(options):
     if options.per != "user":
         arguments += ["--capacity", options.capacity]
     if options.per != "shared":
-        arguments += ["--user-capacity", options.user_capacity]
+        arguments += ["--user-capacity", options.user_capacity, "--knowledge", "server"]
     return arguments
 
 

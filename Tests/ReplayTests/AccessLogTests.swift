@@ -134,7 +134,10 @@ struct RecordedPrefetchTests {
             let outcome = try run("access.sqlite --prefetch markov --format json " + arguments)
             return (try outcome.runs().first?["prefetch"] as? [String: Any])?["latency"] as? String
         }
-        for arguments in ["", "--fetch-latency measured", "--per user --fetch-latency measured --latency network=9"] {
+        for arguments in [
+            "", "--fetch-latency measured",
+            "--per user --knowledge server --fetch-latency measured --latency network=9",
+        ] {
             #expect(try latency(arguments) == "as recorded (median of 6: 600 ms)")
         }
         #expect(try latency("--fetch-latency 2s") == "2 s")

@@ -29,7 +29,7 @@ import Testing
         try TraceWriter.write(model.generate(seed: 1), to: file("shop.csv"))
         let options = [
             "--per", "both", "--capacity", "20,2%", "--user-capacity", "8", "--permutations", "2", "--seeds", "1",
-            "--limit", "800", "--learner", "learned(hidden=4)", "--models", "own",
+            "--limit", "800", "--learner", "learned(hidden=4)", "--knowledge", "server",
             "--format", "json",
         ]
         try await run([file("shop.csv")] + options + ["--output", file("found.json")])
@@ -37,7 +37,7 @@ import Testing
         let json = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(json["schema"] as? String == "halcyon.hypothesis/3")
         #expect(json["result_version"] as? Int == Halcyon.resultVersion)
-        #expect((json["options"] as? [String: Any])?["models"] as? String == "own")
+        #expect((json["options"] as? [String: Any])?["knowledge"] as? String == "server")
         #expect((json["options"] as? [String: Any])?["limit"] as? Int == 800)
         // The summary is of the replayed requests, not of the file.
         let summary = try #require((json["traces"] as? [[String: Any]])?.first)
@@ -140,8 +140,8 @@ import Testing
                 "--user-capacity needs per-user caches: leave out --per shared."
             ),
             (
-                ["shop.csv", "--models", "own", "--user-capacity", "30"], 64,
-                "shop.csv has no users, which per-user caches need: leave out --models and --user-capacity."
+                ["shop.csv", "--knowledge", "device", "--user-capacity", "30"], 64,
+                "shop.csv has no users, which per-user caches need: leave out --knowledge and --user-capacity."
             ),
             (
                 ["shop.csv", "more.csv", "--user-capacity", "30"], 64,

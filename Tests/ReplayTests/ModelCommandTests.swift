@@ -91,17 +91,17 @@ struct ModelCommandTests {
         #expect(foreign.code == 65 && foreign.errors.contains("t.csv: "))
     }
 
-    @Test("The users' caches share a model or have their own; the report says which")
-    func modelSharing() throws {
-        for (arguments, models) in [([], "shared"), (["--models", "own"], "own")] {
+    @Test("The report names the knowledge of a learner of users' caches: by default the device's")
+    func knowledge() throws {
+        for (arguments, knowledge) in [([], "device"), (["--knowledge", "server"], "server")] {
             let runs = try Replay.run(
                 ["t.csv", "--policy", "learned,lru", "--only", "--capacity", "30", "--per", "user", "--format", "json"]
                     + arguments, in: folder
             ).runs()
-            #expect(runs.map { $0["models"] as? String } == [models, nil])
+            #expect(runs.map { $0["knowledge"] as? String } == [knowledge, nil])
         }
         let one = try Replay.run("t.csv", "--only", "--capacity", "30", "--format", "json", in: folder).runs()
-        #expect(one.count == 1 && one[0]["models"] == nil)
+        #expect(one.count == 1 && one[0]["knowledge"] == nil)
     }
 
     @Test("With objective=cost every run reports its miss cost at the prices of the first policy")

@@ -36,7 +36,7 @@ struct ReportTests {
             "refused_too_large",
         ]
         let besides: [Set<String>] = [
-            ["categories", "users", "breakdown"], ["user_distribution", "timings"], ["tiers"],
+            ["categories", "users", "breakdown"], ["user_distribution", "timings", "device_metadata"], ["tiers"],
         ]
         for (report, more) in zip(try fullReports(), besides) {
             #expect(

@@ -144,7 +144,10 @@ struct UsageTests {
             gap-closed, user-p10, user-p50, user-p90, memory, disk, mean-ms, p99-ms, refused, stale, evictions, speed, fixed, \
             per-resident, total.
             """),
-        Mistake("t.csv --models own", "--models needs --per user."),
+        Mistake("t.csv --knowledge server", "--knowledge needs --per user."),
+        Mistake(
+            "t.csv --per user --models own",
+            "There is no --models: give --knowledge device (one model a user) or --knowledge server."),
         Mistake(
             "t.csv --memory-expiration 5s",
             "--memory-expiration, --disk-expiration and --decoded-size-ratio need --tiers."),
@@ -218,7 +221,8 @@ struct UsageTests {
         Mistake("curve t.csv --maximum-objects 5", "--maximum-objects needs --sample and at least 1."),
         Mistake("inspect t.csv --top=-1", "--top -1 is negative: give 0 or more."),
         Mistake(
-            "hypothesis t.csv --per shared --models own", "--models needs per-user caches: leave out --per shared."),
+            "hypothesis t.csv --per shared --knowledge device",
+            "--knowledge needs per-user caches: leave out --per shared."),
         Mistake("policies nope", "There is no policy 'nope'; the nearest are size, clock, sieve."),
         Mistake(
             "generate nope",

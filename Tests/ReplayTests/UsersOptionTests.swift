@@ -30,7 +30,7 @@ struct UsersOptionTests {
 
     @Test("Both halves of the users add up to the whole, loaded and as a stream")
     func halvesOfTheUsersAddUpToTheWhole() throws {
-        for options in ["-p lru,s3-fifo -c 20 --warmup 0.2", "-p learned --models own -c 20 --stream"] {
+        for options in ["-p lru,s3-fifo -c 20 --warmup 0.2", "-p learned -c 20 --stream"] {
             let whole = try counts(options)
             let halves = try ["1/2", "2/2"].map { try counts("\(options) --users \($0)") }
             #expect(zip(halves[0], halves[1]).map(+) == whole)
@@ -47,12 +47,15 @@ struct UsersOptionTests {
     }
 
     @Test(
-        "Parts of shared caches, models and prefetching are refused in one sentence",
+        "Parts of shared caches, and of server knowledge, are refused in one sentence",
         arguments: [
             ("--per user --only -p lru --users 3/2", "'3/2' is no part of the users: write i/n"),
             ("--only -p lru --users 1/2", "add --per user"),
-            ("--per user --only -p learned --users 1/2", "--models own"),
-            ("--per user --only -p lru --users 1/2 --prefetch markov", "markov prefetches by what it learns"),
+            ("--per user --only -p learned --users 1/2 --knowledge server", "--knowledge device"),
+            (
+                "--per user --only -p lru --users 1/2 --prefetch markov --knowledge server",
+                "markov prefetches by what it learns"
+            ),
         ])
     func partsOfSharedRunsAreRefused(arguments: String, sentence: String) throws {
         for stream in [[], ["--stream"]] {

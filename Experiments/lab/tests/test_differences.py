@@ -91,21 +91,21 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
         lab.differences(results, "lru", confidence=95)
 
 
-def test_runs_that_differ_in_models_are_not_averaged_as_seeds(tmp_path: Path) -> None:
+def test_runs_that_differ_in_knowledge_are_not_averaged_as_seeds(tmp_path: Path) -> None:
     write_cell(tmp_path, make_cell(identity__mode="per_user"))
-    for models, hits in (("shared", [5, 3, 1]), ("own", [3, 1, 0])):
+    for knowledge, hits in (("server", [5, 3, 1]), ("device", [3, 1, 0])):
         total = sum(hits)
         write_cell(
             tmp_path,
             make_cell(
-                identity__mode="per_user", identity__policy="learned", identity__models=models, identity__seed=1,
+                identity__mode="per_user", identity__policy="learned", identity__knowledge=knowledge, identity__seed=1,
                 label="learned", counts__hits=total, counts__hit_size=total,
                 units={"kind": "users", "requests": [6, 4, 2], "hits": hits},
             ),
         )  # fmt: skip
     found = lab.differences(lab.load(tmp_path), "lru").set_index("run")
     assert found["difference"].to_dict() == {
-        "learned, models own": pytest.approx((4 - 6) / 12), "learned, models shared": pytest.approx((9 - 6) / 12),
+        "learned, device knowledge": pytest.approx((4 - 6) / 12), "learned, server knowledge": pytest.approx((9 - 6) / 12),
     }  # fmt: skip
     assert found["runs"].tolist() == [1, 1]
 

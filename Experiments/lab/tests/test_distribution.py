@@ -455,7 +455,7 @@ def test_cells_whose_users_share_a_model_are_run_whole(
 ) -> None:
     path = tmp_path / "suite.yml"
     text = suite.read_text().replace("[lru, sieve]", "[lru, learned]").replace("seeds: 2", "seeds: 1")
-    path.write_text(text)
+    path.write_text(text.replace("modes: [per_user]", "modes: [per_user]\n    knowledge: server"))
     whole = tmp_path / "whole"
     command = [replay, "sweep", str(path), "--results", str(whole), "--threads", "1"]
     subprocess.run(command, check=True, capture_output=True)

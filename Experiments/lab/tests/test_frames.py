@@ -52,7 +52,7 @@ def test_load_returns_a_tidy_row_per_cell(tmp_path: Path) -> None:
     assert frame["label"].tolist() == ["learned", "lru", "s3-fifo"]
     learned, lru, s3fifo = (row for _, row in frame.iterrows())
     assert (lru["hits"], lru["requests"], lru["object_hit_ratio"]) == (6, 12, 0.5)
-    assert lru[["seed", "p_small", "build_id", "prefetch", "tiers", "models"]].isna().all()
+    assert lru[["seed", "p_small", "build_id", "prefetch", "tiers", "knowledge"]].isna().all()
     assert (s3fifo["object_hit_ratio"], s3fifo["byte_hit_ratio"]) == (0.5, 0.25)
     assert (s3fifo["p_small"], s3fifo["p_ghost"]) == ("0.1", "0.9")
     assert json.loads(s3fifo["parameters"]) == {"small": "0.1", "ghost": "0.9"}

@@ -40,7 +40,7 @@ def table(name: str, results: Path) -> list[dict[str, str]]:
 PRICE = {"price": "0.01"}
 
 
-def visit(results: Path, hits: int, models: str, prefetch: Mapping[str, Any] | None, **counts: int) -> None:
+def visit(results: Path, hits: int, knowledge: str, prefetch: Mapping[str, Any] | None, **counts: int) -> None:
     """Writes a cell of the suite visits, of the trace news."""
     changes: dict[str, Any] = {f"counts__{name}": value for name, value in counts.items()}
     changes["latency"] = {"mean_ms": f"{1000 * (1 - hits / 40):.3f}", "p99_ms": "1000"}
@@ -50,7 +50,7 @@ def visit(results: Path, hits: int, models: str, prefetch: Mapping[str, Any] | N
         results / "visits",
         counted(
             hits, identity__policy="learned", label="learned", identity__mode="per_user", identity__capacity="60",
-            identity__models=models, identity__seed=1, trace__name="globo_news", trace__time_resolution_us=60_000_000, **changes,
+            identity__knowledge=knowledge, identity__seed=1, trace__name="globo_news", trace__time_resolution_us=60_000_000, **changes,
         ),
     )  # fmt: skip
 
@@ -59,14 +59,14 @@ def visit(results: Path, hits: int, models: str, prefetch: Mapping[str, Any] | N
 def visits(tmp_path: Path) -> Path:
     """No prefetching with 10 hits for a model of all users and 8 for one a user; visit-planner with 20 and 8."""
     ours = {"policy": "visit-planner", "parameters": PRICE}
-    visit(tmp_path, 10, "shared", None)
-    visit(tmp_path, 20, "shared", ours, prefetched=50, prefetches_used=15, prefetches_late=2)
-    visit(tmp_path, 13, "shared", {**ours, "budget": "0/request"}, prefetched=0, prefetches_used=0, prefetches_late=0)
-    visit(tmp_path, 12, "shared", {"policy": "planner"}, prefetched=4, prefetches_used=2, prefetches_late=0)
-    visit(tmp_path, 11, "shared", {"policy": "visit-refill"}, prefetched=8, prefetches_used=2, prefetches_late=0)
-    visit(tmp_path, 8, "own", None)
-    visit(tmp_path, 8, "own", ours, prefetched=0, prefetches_used=0, prefetches_late=0)
-    visit(tmp_path, 9, "own", {"policy": "planner"}, prefetched=2, prefetches_used=1, prefetches_late=0)
+    visit(tmp_path, 10, "server", None)
+    visit(tmp_path, 20, "server", ours, prefetched=50, prefetches_used=15, prefetches_late=2)
+    visit(tmp_path, 13, "server", {**ours, "budget": "0/request"}, prefetched=0, prefetches_used=0, prefetches_late=0)
+    visit(tmp_path, 12, "server", {"policy": "planner"}, prefetched=4, prefetches_used=2, prefetches_late=0)
+    visit(tmp_path, 11, "server", {"policy": "visit-refill"}, prefetched=8, prefetches_used=2, prefetches_late=0)
+    visit(tmp_path, 8, "device", None)
+    visit(tmp_path, 8, "device", ours, prefetched=0, prefetches_used=0, prefetches_late=0)
+    visit(tmp_path, 9, "device", {"policy": "planner"}, prefetched=2, prefetches_used=1, prefetches_late=0)
     return tmp_path
 
 
@@ -94,8 +94,8 @@ def test_device_knowledge_is_beside_server_knowledge(visits: Path) -> None:
 
 
 def test_an_arm_that_was_not_run_is_a_dash(tmp_path: Path) -> None:
-    visit(tmp_path, 10, "shared", None)
-    visit(tmp_path, 20, "shared", {"policy": "visit-planner", "parameters": PRICE}, prefetched=50, prefetches_used=15)
+    visit(tmp_path, 10, "server", None)
+    visit(tmp_path, 20, "server", {"policy": "visit-planner", "parameters": PRICE}, prefetched=50, prefetches_used=15)
     (row,) = table("visits", tmp_path)
     assert (row["planner"], row["victims alone"], row["visit-planner"]) == ("–", "–", "50.00")
     assert table("visits-knowledge", tmp_path)[0]["visit-planner, device"] == "–"
@@ -113,14 +113,17 @@ def test_a_planner_for_each_user_is_compared_with_the_same_cache_without(tmp_pat
     fields: dict[str, Any] = {"identity__mode": "per_user", "identity__capacity": "20"}
     for hits, changes in (
         (10, {}),
-        (22, {"identity__prefetch": planner, "counts__prefetched": 30, "counts__prefetches_used": 15}),
-        (12, {"identity__prefetch": planner, "identity__models": "own", "counts__prefetched": 4, "counts__prefetches_used": 1}),
+        (22, {"identity__prefetch": planner, "identity__knowledge": "server", "counts__prefetched": 30, "counts__prefetches_used": 15}),
+        (12, {"identity__prefetch": planner, "identity__knowledge": "device", "counts__prefetched": 4, "counts__prefetches_used": 1}),
     ):
         write_cell(tmp_path / "prefetch", counted(hits, **fields, **changes))
     results = lab.load(tmp_path / "prefetch")
     found = lab.contrasts(results, "prefetch", "none")
     assert dict(zip(found["arm"], found["difference"])) == pytest.approx(
-        {"planner 2/request 1000 ms": 12 / 40, "planner 2/request 1000 ms, models own": 2 / 40}
+        {
+            "planner 2/request 1000 ms, server knowledge": 12 / 40,
+            "planner 2/request 1000 ms, device knowledge": 2 / 40,
+        }
     )
     assert set(found["run"]) == {"lru"}
     brought = lab.prefetching(results).set_index("arm")
@@ -166,8 +169,8 @@ def test_tiers_have_kingfishers_lifetimes_or_none(tmp_path: Path) -> None:
 
 def test_gains_of_labels_are_of_one_kind_of_knowledge(tmp_path: Path) -> None:
     permuted = "permuted within=popularity,age,size"
-    hits = {"shared": {"given": 20, permuted: 14, "without": 12}, "own": {"given": 16, permuted: 15, "without": 13}}
-    for models, by_labels in hits.items():
+    hits = {"server": {"given": 20, permuted: 14, "without": 12}, "device": {"given": 16, permuted: 15, "without": 13}}
+    for knowledge, by_labels in hits.items():
         for labels, count in by_labels.items():
             for number in (1, 2):
                 control = f"{labels} #{number}" if labels == permuted else labels
@@ -175,7 +178,7 @@ def test_gains_of_labels_are_of_one_kind_of_knowledge(tmp_path: Path) -> None:
                     tmp_path / "hypothesis",
                     counted(
                         count, identity__policy="learned", label="learned", identity__mode="per_user", identity__capacity="60",
-                        identity__models=models, identity__labels=control, identity__seed=number,
+                        identity__knowledge=knowledge, identity__labels=control, identity__seed=number,
                     ),
                 )  # fmt: skip
     write_cell(tmp_path / "hypothesis", counted(10, identity__mode="per_user", identity__capacity="60"))

@@ -553,11 +553,11 @@ def test_arms_of_per_user_caches_are_named_by_who_knew_what(tmp_path: Path) -> N
     prefetch = {"policy": "planner", "parameters": {}, "budget": "2/request", "latency_us": 1_000_000}
     counts = {"counts__prefetched": 40, "counts__prefetches_used": 20, "counts__prefetches_late": 0}
     add(tmp_path / "suite", "alpha", "1%", "lru", 0.3, **users)
-    for models in ("shared", "own"):
-        add(tmp_path / "suite", "alpha", "1%", "learned", 0.4, seed=1, identity__models=models, **users)
-    add(tmp_path / "suite", "alpha", "1%", "lru", 0.5, identity__prefetch=prefetch, **counts, **users)
-    add(tmp_path / "suite", "alpha", "1%", "lru", 0.35, identity__prefetch=prefetch, identity__models="own", **counts, **users)
-    lab.report(tmp_path / "suite", tmp_path / "report.html", baseline="learned, models own")
+    for knowledge in ("server", "device"):
+        add(tmp_path / "suite", "alpha", "1%", "learned", 0.4, seed=1, identity__knowledge=knowledge, **users)
+    add(tmp_path / "suite", "alpha", "1%", "lru", 0.5, identity__prefetch=prefetch, identity__knowledge="server", **counts, **users)
+    add(tmp_path / "suite", "alpha", "1%", "lru", 0.35, identity__prefetch=prefetch, identity__knowledge="device", **counts, **users)
+    lab.report(tmp_path / "suite", tmp_path / "report.html", baseline="learned, device knowledge")
     text = (tmp_path / "report.html").read_text()
     found = re.search(r'<script type="application/json" id="halcyon-data">(.*?)</script>', text, re.DOTALL)
     assert found

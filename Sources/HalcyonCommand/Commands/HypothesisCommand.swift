@@ -43,11 +43,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Capacities of per-user caches, if they differ from --capacity.")
     var userCapacity: String?
 
-    @Option(
-        help:
-            "The models of per-user caches: shared by all users (server knowledge), or own (device knowledge). (default: shared)"
-    )
-    var models: ModelSharing?
+    @OptionGroup var knowing: KnowledgeArguments
 
     @Option(help: "The learner: a policy whose category feature groups can be switched off.")
     var learner: String = "learned"
@@ -156,7 +152,7 @@ struct HypothesisCommand: AsyncParsableCommand {
             for way in permute { options.permute.append(try PermutationScheme(parsing: way)) }
         }
         options.margin = margin
-        options.models = models ?? .shared
+        options.knowledge = knowing.knowledge ?? options.knowledge
         options.limit = limit
         options.seed = seed
         return options
@@ -173,6 +169,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     }
 
     private func validateOptions() throws(ReplayError) {
+        try knowing.validateNames()
         if let limit, limit < 1 { throw .usage("--limit \(limit) leaves nothing: give at least 1.") }
         if let threads, threads < 1 { throw .usage("--threads \(threads): give at least 1.") }
         if traces.count > 1, !reading.then.isEmpty {
@@ -192,7 +189,7 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     /// The names of the given options that apply to per-user caches only.
     private var optionsOfUsers: [String] {
-        (models == nil ? [] : ["--models"]) + (userCapacity == nil ? [] : ["--user-capacity"])
+        (knowing.knowledge == nil ? [] : ["--knowledge"]) + (userCapacity == nil ? [] : ["--user-capacity"])
     }
 
     /// Refuses the options for per-user caches if no trace has users.
@@ -228,7 +225,8 @@ struct HypothesisCommand: AsyncParsableCommand {
             var (fields, notes) = try fields(of: trace)
             let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
             notes += LimitNotes.sentences(
-                learner: learner.withCategories.label, sharesModel: options.models != .own, users: trace.userCount,
+                learner: learner.withCategories.label, sharesModel: options.knowledge != .device,
+                users: trace.userCount,
                 categories: trace.categoryCount)
             return Question(hasUsers: trace.hasUsers, notes: notes, hypothesis: hypothesis)
         } catch ReplayError.data(let sentence) {

@@ -62,7 +62,7 @@ struct MergeCommand: AsyncParsableCommand {
         let missing = schedule.missing.map { cell in
             let parts = [
                 cell.trace, cell.mode == .shared ? "shared cache" : "per-user caches", cell.label, cell.capacity,
-                cell.models.map { "models \($0.rawValue)" }, cell.prefetch.map { "prefetch \($0)" },
+                cell.knowledge.map { "\($0.rawValue) knowledge" }, cell.prefetch.map { "prefetch \($0)" },
                 cell.labels == "given" ? nil : "labels \(cell.labels)", cell.seed.map { "seed \($0)" },
             ].compactMap { $0 }
             return "missing: \(cell.hash)  \(parts.joined(separator: ", "))"

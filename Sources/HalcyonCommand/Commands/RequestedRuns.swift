@@ -26,7 +26,7 @@ struct RequestedRuns {
     private let tiers: TierOptions?
     private let options: [ReplayOptions]
     private let mode: ReplayMode
-    private let models: ModelSharing
+    private let knowledge: Knowledge
     private let users: UserPart?
     private let seeds: Int
 
@@ -40,7 +40,7 @@ struct RequestedRuns {
         tiers = try Self.tiers(command, catalogue)
         options = try Self.options(command)
         mode = command.per == .user ? .perUser : .shared
-        models = command.models ?? .shared
+        knowledge = command.knowing.knowledge ?? .device
         users = try command.users.map { text throws(ReplayError) in try UserPart(parsing: text) }
         seeds = command.seedCount
 
@@ -85,7 +85,8 @@ struct RequestedRuns {
                     }
                 }
                 jobs += options.map {
-                    ofUsers(ReplayJob(policy: optimum, capacity: capacity, mode: mode, models: models, options: $0))
+                    ofUsers(
+                        ReplayJob(policy: optimum, capacity: capacity, mode: mode, knowledge: knowledge, options: $0))
                 }
             }
         }
@@ -111,11 +112,12 @@ struct RequestedRuns {
 
     private func job(_ row: Row, _ capacity: CapacityRequest, _ options: ReplayOptions) -> ReplayJob {
         switch row {
-        case .kingfisher: return .kingfisher(capacity: capacity, mode: mode, tiers: tiers, options: options)
+        case .kingfisher:
+            return .kingfisher(capacity: capacity, mode: mode, knowledge: knowledge, tiers: tiers, options: options)
         case .tiers:
             // Both tiers have a policy of their own, so that of the job is not used.
             return ReplayJob(
-                policy: ConfiguredPolicy(LRU.self), capacity: capacity, mode: mode, models: models, tiers: tiers,
+                policy: ConfiguredPolicy(LRU.self), capacity: capacity, mode: mode, knowledge: knowledge, tiers: tiers,
                 options: options)
         case .policy(let policy):
             var tiers = tiers
@@ -125,7 +127,7 @@ struct RequestedRuns {
                 tiers?.diskPolicy = nil
             }
             return ReplayJob(
-                policy: policy, capacity: capacity, mode: mode, models: models, tiers: tiers, options: options)
+                policy: policy, capacity: capacity, mode: mode, knowledge: knowledge, tiers: tiers, options: options)
         }
     }
 

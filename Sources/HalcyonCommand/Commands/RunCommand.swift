@@ -49,20 +49,10 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Replay only the given policies, without the baselines.")
     var only = false
 
-    @Option(
-        help:
-            "Give each 'user' a separate cache of this capacity. Learners and prefetch policies see all users, as a server does, unless --models own."
-    )
+    @Option(help: "Give each 'user' a separate cache of this capacity.")
     var per: PerUser?
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            With --per user: shared is server knowledge, one model and one prefetch policy that learn from the live requests of all \
-            users; own is device knowledge, a model and a prefetch policy for each user, which see the requests of this user alone. \
-            (default: shared)
-            """))
-    var models: ModelSharing?
+    @OptionGroup var knowing: KnowledgeArguments
 
     @Option(
         help: ArgumentHelp(
@@ -310,7 +300,8 @@ struct RunCommand: AsyncParsableCommand {
         if let seeds, !(1...1_000).contains(seeds) {
             throw ReplayError.usage("--seeds \(seeds) is out of range: give 1 to 1000.")
         }
-        if models != nil, per == nil { throw ReplayError.usage("--models needs --per user.") }
+        try knowing.validateNames()
+        if knowing.knowledge != nil, per == nil { throw ReplayError.usage("--knowledge needs --per user.") }
         if let windows, windows < 1 || windows > 100_000 {
             throw ReplayError.usage("--windows \(windows) is out of range: give 1 to 100000.")
         }

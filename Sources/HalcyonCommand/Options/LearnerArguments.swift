@@ -16,7 +16,10 @@ struct LearnerArguments: ParsableArguments {
     @Option(name: [.short, .long], help: "The capacity: 5%, 64MB, or a number of bytes or objects (1000, 64k).")
     var capacity: String = "5%"
 
-    @Option(help: "Give each 'user' a separate cache of the stated capacity. All share one model.")
+    @Option(
+        help:
+            "Give each 'user' a separate cache of the stated capacity. One model learns from all users (server knowledge)."
+    )
     var per: PerUser?
 
     @Option(help: "Replay at most this number of requests.")

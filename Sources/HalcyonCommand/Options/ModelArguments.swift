@@ -4,7 +4,6 @@ import HalcyonLearning
 import HalcyonSimulation
 
 extension PretrainedModel.Mode: ExpressibleByArgument {}
-extension ModelSharing: ExpressibleByArgument {}
 
 /// The options for a pretrained model.
 struct ModelArguments: ParsableArguments {

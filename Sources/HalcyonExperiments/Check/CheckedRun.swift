@@ -8,7 +8,7 @@ package struct CheckedRun: Sendable, Equatable {
     package var experiment: String
     /// The name of the trace.
     package var trace: String
-    /// What distinguishes the run from others of its policy: prefetching, models, labels, the number of seeds. Often
+    /// What distinguishes the run from others of its policy: prefetching, knowledge, labels, the number of seeds. Often
     /// empty.
     package var setting: String
     /// The kind of caches.

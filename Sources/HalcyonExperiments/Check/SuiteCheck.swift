@@ -125,12 +125,13 @@ package struct SuiteCheck: Sendable {
                 policy: job.row, trace: trace, mode: job.job.mode, capacity: job.job.capacity.description)
         }
 
-        /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no models, and
+        /// Whether the two runs differ in nothing but their policies. A policy that does not learn has no knowledge, and
         /// one that does not look at categories has the labels of the trace.
         func isComparable(with other: Group) -> Bool {
             let (own, others) = (identity, other.identity)
             return trace == other.trace && own.mode == others.mode && job.job.capacityText == other.job.job.capacityText
-                && own.prefetch == others.prefetch && (own.models ?? others.models) == (others.models ?? own.models)
+                && own.prefetch == others.prefetch
+                && (own.knowledge ?? others.knowledge) == (others.knowledge ?? own.knowledge)
                 && (own.labels == others.labels || own.labels == "\(LabelControl.given)")
         }
     }
@@ -220,7 +221,7 @@ package struct SuiteCheck: Sendable {
             text += " + \(prefetch.policy)"
             if case .fixed(let latency) = prefetch.latency { text += " in \((Double(latency) / 1_000).decimals(0))ms" }
         }
-        if job.job.mode == .perUser, job.job.models != .shared { text += ", models \(job.job.models.rawValue)" }
+        if let knowledge = job.job.statedKnowledge { text += ", \(knowledge.rawValue) knowledge" }
         if job.labels != .given { text += ", labels \(job.labels)" }
         if seeds > 1 { text += ", \(seeds) seeds" }
         return text

@@ -12,7 +12,7 @@ extension Comparison {
             ("A", false, { $0.a.label == $0.b.label ? "" : $0.a.label }, ""),
             ("B", false, { $0.a.label == $0.b.label ? "" : $0.b.label }, ""),
             ("capacity", true, { Self.both($0, \.capacity) }, nil),
-            ("models", false, { Self.both($0) { $0.models?.rawValue ?? "" } }, ""),
+            ("knowledge", false, { Self.both($0) { $0.knowledge?.rawValue ?? "" } }, ""),
             ("prefetch", false, { Self.both($0, \.prefetch) }, "none"),
             ("labels", false, { Self.both($0, \.labels) }, "given"),
             ("seeds", true, { Self.both($0) { $0.seeds.isEmpty ? "-" : "\($0.seeds.count)" } }, "-"),

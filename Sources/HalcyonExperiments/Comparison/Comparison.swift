@@ -30,8 +30,8 @@ public struct Comparison: Sendable, Codable {
         public var capacity: String
         /// The kind of caches.
         public var mode: ReplayMode
-        /// The sharing of models. Nil if there are none to share.
-        public var models: ModelSharing?
+        /// The knowledge. Nil in shared mode, and for policies that do not learn.
+        public var knowledge: Knowledge?
         /// The prefetching: policy, budget and latency, or `none`.
         public var prefetch: String
         /// The labels; a permutation without its number if several are averaged.
@@ -52,7 +52,7 @@ public struct Comparison: Sendable, Codable {
             label = runs.first.label
             capacity = identity.capacityText
             mode = identity.mode
-            models = identity.models
+            knowledge = identity.knowledge
             prefetch = identity.prefetchText
             labels = Set(runs.rows.map(\.cell.identity.labels)).count > 1 ? identity.labelControl : identity.labels
             resultVersion = identity.resultVersion

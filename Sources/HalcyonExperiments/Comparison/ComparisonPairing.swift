@@ -157,7 +157,7 @@ extension ResultRow {
     var words: String {
         let identity = cell.identity
         let facts = [
-            identity.models.map { "models \($0.rawValue)" },
+            identity.knowledge.map { "\($0.rawValue) knowledge" },
             identity.prefetch == nil ? nil : "prefetch \(identity.prefetchText)",
             identity.labels == "given" ? nil : "labels \(identity.labels)", identity.seed.map { "seed \($0)" },
         ].compactMap { $0 }

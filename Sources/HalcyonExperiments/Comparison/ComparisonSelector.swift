@@ -28,7 +28,7 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
         case "trace", "fingerprint", "hash", "suite", "warmup", "users":
             throw .usage(
                 "'\(text.shortened)' cannot be a side of a comparison, because both sides must count the same requests: "
-                    + "write a policy, or labels=…, prefetch=…, models=…, mode=…, capacity=…, seed=…, kernels=…, "
+                    + "write a policy, or labels=…, prefetch=…, knowledge=…, mode=…, capacity=…, seed=…, kernels=…, "
                     + "result_version=…, build=… or a parameter=…, and use --where to choose traces.")
         default: self = .condition(condition)
         }
@@ -52,7 +52,7 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
             switch condition.field {
             case "label": .policies
             case "build", "result_version": IgnoredParts(names: ["result_version", "kernels"])
-            case "mode": IgnoredParts(names: ["mode"], loose: ["models"])
+            case "mode", "prefetch": IgnoredParts(names: [condition.field], loose: ["knowledge"])
             case "seed": IgnoredParts()
             case _ where condition.isParameter:
                 IgnoredParts(names: [ResultRow.prefix + condition.parameter], loose: ["kernels"])
@@ -101,7 +101,7 @@ struct IgnoredParts: Equatable {
     /// The parts in which cells of different policies may differ.
     static let policies = IgnoredParts(
         names: ["policy", "parameters", "tier_policies"],
-        loose: ["models", "kernels", "tiers", "tiered", "lifetimes"])
+        loose: ["knowledge", "kernels", "tiers", "tiered", "lifetimes"])
 
     func union(_ other: IgnoredParts) -> IgnoredParts {
         let names = names.union(other.names)
@@ -127,7 +127,7 @@ extension CellIdentity {
         }
         // Kingfisher's two tiers are compared with one cache of the disk's capacity as well as with two tiers.
         parts["tiered"] = policy == "kingfisher" ? nil : tiers == nil ? "no" : "yes"
-        parts["models"] = models?.rawValue
+        parts["knowledge"] = knowledge?.rawValue
         parts["prefetch"] = prefetch.map { prefetch in
             let parameters = prefetch.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             return "\(prefetch.policy)(\(parameters.joined(separator: ","))) \(prefetch.budget) \(prefetch.latencyUs)"

@@ -14,7 +14,7 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
 
     /// The fields besides the parameters of policies.
     package static let fields = [
-        "trace", "policy", "label", "capacity", "mode", "models", "prefetch", "labels", "seed", "warmup", "build",
+        "trace", "policy", "label", "capacity", "mode", "knowledge", "prefetch", "labels", "seed", "warmup", "build",
         "result_version", "kernels", "suite", "users", "fingerprint", "hash",
     ]
 

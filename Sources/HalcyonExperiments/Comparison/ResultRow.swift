@@ -69,7 +69,7 @@ public struct ResultRow: Sendable {
         ("label", { cell, _ in .text(cell.label) }),
         ("parameters", { cell, _ in json(cell.identity.parameters) }),
         ("mode", { cell, _ in .text(cell.identity.mode.rawValue) }),
-        ("models", { cell, _ in cell.identity.models.map { .text($0.rawValue) } }),
+        ("knowledge", { cell, _ in cell.identity.knowledge.map { .text($0.rawValue) } }),
         ("capacity", { cell, _ in cell.identity.capacity.map { .text($0) } }),
         ("capacity_size", { cell, _ in .whole(Int64(cell.capacity)) }),
         ("memory_capacity_size", { cell, _ in whole(cell.memoryCapacity) }),

@@ -64,8 +64,8 @@ package struct CellIdentity: Sendable, Hashable, Codable {
     package var tiers: Tiers?
     /// The kind of caches.
     package var mode: ReplayMode
-    /// The sharing of models between per-user caches; see `ReplayJob.modelSharing`.
-    package var models: ModelSharing?
+    /// The knowledge where it decides the result; see `ReplayJob.statedKnowledge`.
+    package var knowledge: Knowledge?
     /// The prefetching. Nil without.
     package var prefetch: Prefetch?
     /// The seed. Nil if the run draws no random numbers.
@@ -92,7 +92,7 @@ package struct CellIdentity: Sendable, Hashable, Codable {
         policy = job.name ?? job.policies.map(\.info.name).joined(separator: "/")
         parameters = RunResult.parameters(job.policies)
         mode = job.mode
-        models = job.modelSharing
+        knowledge = job.statedKnowledge
         if let tiers = job.tiers {
             self.tiers = Tiers(
                 memory: tiers.memory.description, disk: tiers.disk.description,

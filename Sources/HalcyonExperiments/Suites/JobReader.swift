@@ -19,14 +19,14 @@ struct JobReader {
         return mode
     }
 
-    /// Reads how the models of per-user caches are shared.
-    func models(_ value: YAMLValue) throws(ReplayError) -> ModelSharing {
-        let name = try value.text(as: "A sharing of models")
-        guard let models = ModelSharing(rawValue: name) else {
-            let accepted = ModelSharing.allCases.map(\.rawValue).joined(separator: ", ")
-            throw value.fault("'\(name.shortened)' is not a sharing of models: write one of \(accepted).")
+    /// Reads what the learners of per-user caches see: `device` or `server`.
+    func knowledge(_ value: YAMLValue) throws(ReplayError) -> Knowledge {
+        let name = try value.text(as: "The knowledge")
+        guard let knowledge = Knowledge(rawValue: name) else {
+            let accepted = Knowledge.allCases.map(\.rawValue).joined(separator: ", ")
+            throw value.fault("'\(name.shortened)' is no knowledge: write one of \(accepted).")
         }
-        return models
+        return knowledge
     }
 
     /// Reads a policy as text: `s3-fifo(small=0.2)`.

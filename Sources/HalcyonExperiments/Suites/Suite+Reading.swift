@@ -89,7 +89,8 @@ private struct SuiteReader {
     func experiment(_ value: YAMLValue, traces: [String]) throws(ReplayError) -> SuiteExperiment {
         let fields = try value.fields(
             accepting: [
-                "name", "traces", "modes", "policies", "capacities", "tiers", "models", "prefetch", "seeds", "labels",
+                "name", "traces", "modes", "policies", "capacities", "tiers", "knowledge", "prefetch", "seeds",
+                "labels",
                 "permutations", "warmup", "limits",
             ],
             of: "An experiment")
@@ -109,8 +110,8 @@ private struct SuiteReader {
         experiment.modes = try list(fields["modes"], or: experiment.modes) { value throws(ReplayError) in
             try jobs.mode(value)
         }
-        experiment.models = try list(fields["models"], or: experiment.models) { value throws(ReplayError) in
-            try jobs.models(value)
+        experiment.knowledge = try list(fields["knowledge"], or: experiment.knowledge) { value throws(ReplayError) in
+            try jobs.knowledge(value)
         }
         for item in fields["tiers"]?.listOrOne() ?? [] {
             try keepingUnusable(item, in: "tiers", of: &experiment) { experiment throws(ReplayError) in

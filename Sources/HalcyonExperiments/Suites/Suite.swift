@@ -108,8 +108,8 @@ package struct SuiteExperiment: Sendable {
     package var capacities: [CapacityRequest] = []
     /// The tiers that replace each cache; if there are any, ``capacities`` are not used.
     package var tiers: [TierOptions] = []
-    /// The sharing of models between per-user caches, for policies that learn. The default is shared.
-    package var models: [ModelSharing] = [.shared]
+    /// What the learners and the prefetch policies of per-user caches see. The default is device knowledge.
+    package var knowledge: [Knowledge] = [.device]
     /// The prefetching; `nil` stands for none.
     package var prefetch: [PrefetchOptions?] = [nil]
     /// The seeds of runs that draw random numbers. The default is 1.
@@ -130,14 +130,14 @@ package struct SuiteExperiment: Sendable {
         self.rows = rows
     }
 
-    /// The jobs in the order of modes, policies, tiers or capacities, models, prefetching, labels and seeds.
+    /// The jobs in the order of modes, policies, tiers or capacities, knowledge, prefetching, labels and seeds.
     var jobs: [SuiteJob] {
         modes.flatMap { mode in
             rows.flatMap { row in
                 places.flatMap { place in
-                    models.enumerated().flatMap { number, models in
+                    knowledge.enumerated().flatMap { number, knowledge in
                         prefetch.flatMap { prefetch in
-                            seeded(row, mode, place, models, isFirst: number == 0, prefetch)
+                            seeded(row, mode, place, knowledge, isFirst: number == 0, prefetch)
                         }
                     }
                 }
@@ -152,7 +152,7 @@ package struct SuiteExperiment: Sendable {
     }
 
     private func seeded(
-        _ row: Row, _ mode: ReplayMode, _ place: Place, _ models: ModelSharing, isFirst: Bool,
+        _ row: Row, _ mode: ReplayMode, _ place: Place, _ knowledge: Knowledge, isFirst: Bool,
         _ prefetch: PrefetchOptions?
     ) -> [SuiteJob] {
         let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch)
@@ -168,9 +168,8 @@ package struct SuiteExperiment: Sendable {
             job = ReplayJob(
                 policy: policy, capacity: place.capacity, mode: mode, tiers: place.tiers, options: options)
         }
-        let hasModels = mode == .perUser && (job.policies.contains(where: \.learns) || prefetch != nil)
-        if !hasModels, !isFirst { return [] }
-        if hasModels { job.models = models }
+        job.knowledge = knowledge
+        if job.statedKnowledge == nil, !isFirst { return [] }
         let labels = job.usesCategories ? labels : labels.contains(.given) ? [.given] : []
         let seeds = job.isRandomised ? seeds : Array(seeds.prefix(1))
         return labels.flatMap { labels in

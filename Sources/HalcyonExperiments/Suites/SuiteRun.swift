@@ -140,7 +140,7 @@ public struct SuiteRun: Sendable {
                 cells.append(
                     SuiteSchedule.Cell(
                         hash: hash, trace: reference.name, label: job.job.label, capacity: job.job.capacityText,
-                        mode: job.job.mode, models: identity.models,
+                        mode: job.job.mode, knowledge: identity.knowledge,
                         prefetch: job.job.options.prefetch?.policy.description,
                         labels: identity.labels, seed: identity.seed, requests: trace.count,
                         estimatedSeconds: costs.seconds(identity, job: job.job, requests: trace.count),

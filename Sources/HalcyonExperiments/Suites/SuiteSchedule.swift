@@ -16,8 +16,8 @@ public struct SuiteSchedule: Sendable, Encodable {
         package var capacity: String
         /// The kind of caches.
         package var mode: ReplayMode
-        /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
-        package var models: ModelSharing?
+        /// The knowledge where it decides the result. Nil otherwise.
+        package var knowledge: Knowledge?
         /// The prefetch policy. Nil without.
         package var prefetch: String?
         /// The labels of the requests.
@@ -37,7 +37,7 @@ public struct SuiteSchedule: Sendable, Encodable {
         let identity: CellIdentity
 
         enum CodingKeys: String, CodingKey {
-            case hash, trace, label, capacity, mode, models, prefetch, labels, seed, requests, estimatedSeconds,
+            case hash, trace, label, capacity, mode, knowledge, prefetch, labels, seed, requests, estimatedSeconds,
                 estimatedBytes, stored
         }
     }

@@ -40,18 +40,19 @@ public struct Sweep: Sendable {
     ///
     /// - Parameters:
     ///   - capacities: ignored if there are tiers.
-    ///   - models: the sharing of models between per-user caches, for policies that learn.
+    ///   - knowledge: what the learners and the prefetch policies of per-user caches see.
     ///   - tiers: the two tiers that replace each cache.
     /// - Throws: `ReplayError` as ``init(trace:jobs:)``.
     public init(
         trace: Trace, policies: [ConfiguredPolicy], capacities: [CapacityRequest],
-        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, models: ModelSharing = .shared,
+        options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared, knowledge: Knowledge = .device,
         tiers: TierOptions? = nil
     ) throws(ReplayError) {
         try self.init(
             trace: trace,
             jobs: ReplayJob.grid(
-                policies: policies, capacities: capacities, options: options, mode: mode, models: models, tiers: tiers))
+                policies: policies, capacities: capacities, options: options, mode: mode, knowledge: knowledge,
+                tiers: tiers))
     }
 
     /// Creates a sweep over policies × capacities as text.

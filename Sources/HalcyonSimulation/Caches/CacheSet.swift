@@ -196,8 +196,8 @@ struct CacheSet {
     /// Adds a cache to the summary, and releases it.
     private mutating func retire(_ number: Int) {
         guard let cache = caches[number] else { return }
-        prefetching?.finish(number)
-        summary.add(cache, entries: entryCount(of: cache, number))
+        let policyBytes = prefetching?.finish(number) ?? 0
+        summary.add(cache, policyBytes: policyBytes, entries: entryCount(of: cache, number))
         caches[number] = nil
     }
 
@@ -273,6 +273,8 @@ struct CacheSummary {
     var evictions = 0
     var residents = 0
     var metadataBytes = MetadataBytes()
+    /// The sum and the largest of the heap bytes of each cache with its prefetch policy, if it has one.
+    private var (deviceBytes, largestDeviceBytes) = (0, 0)
     private var last: TieredCache?
     /// The metrics that the policy of the last cache publishes.
     var metrics: [PolicyMetric] { last?.metrics ?? [] }
@@ -284,8 +286,13 @@ struct CacheSummary {
 
     /// Adds a cache. O(entries).
     ///
-    /// - Parameter entries: the number of entry numbers in use.
-    mutating func add(_ cache: TieredCache, entries: Int) {
+    /// - Parameters:
+    ///   - policyBytes: the heap bytes of the prefetch policy that serves this cache alone.
+    ///   - entries: the number of entry numbers in use.
+    mutating func add(_ cache: TieredCache, policyBytes: Int, entries: Int) {
+        let bytes = cache.metadataBytes.total + policyBytes
+        deviceBytes += bytes
+        largestDeviceBytes = max(largestDeviceBytes, bytes)
         caches += 1
         evictions += cache.evictions - cache.evictionsBefore
         residents += cache.count
@@ -293,6 +300,11 @@ struct CacheSummary {
         last = cache
         numbers += entries * (cache.hasDisk ? 2 : 1)
         remembered += cache.rememberedCount(below: EntryID(entries))
+    }
+
+    /// The heap bytes of a device; `nil` without caches.
+    var deviceMetadata: DeviceMetadata? {
+        caches == 0 ? nil : DeviceMetadata(meanBytes: deviceBytes / caches, largestBytes: largestDeviceBytes)
     }
 
     /// The heap bytes per resident; see ``RunResult/metadataBytesPerResident``.

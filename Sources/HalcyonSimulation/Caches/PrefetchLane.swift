@@ -8,7 +8,7 @@ import HalcyonTrace
 /// ``HalcyonPrefetch/PrefetchPolicy``.
 ///
 /// With server knowledge, one policy serves all caches and learns from all users. With device knowledge
-/// (``ModelSharing/own``), each cache has a policy of its own, which sees the requests of its user and nothing else.
+/// (``Knowledge/device``), each cache has a policy of its own, which sees the requests of its user and nothing else.
 /// Caches are then served one after another, and only the policy of the present one is in memory.
 struct PrefetchLane {
     /// The policy of all caches, or of the cache that is being served.
@@ -163,14 +163,19 @@ struct PrefetchLane {
     }
 
     /// Counts the unused prefetches of one cache at the end.
-    mutating func finish(_ number: Int) {
-        guard let cache = caches[number] else { return }
+    ///
+    /// - Returns: the heap bytes of the cache's policy; 0 if all caches have one.
+    mutating func finish(_ number: Int) -> Int {
+        guard let cache = caches[number] else { return 0 }
+        var bytes = 0
         if hasPolicyPerCache {
             while let moment = nextMoment(by: end, position: .max) { plan(at: moment, isCounted: true) }
-            finishedBytes += policy.metadataBytes
+            bytes = policy.metadataBytes
+            finishedBytes += bytes
         }
         cache.finish(&counts)
         caches[number] = nil
+        return bytes
     }
 
     /// What remains of the policies at the end: the only one, or the heap bytes of those of all caches.

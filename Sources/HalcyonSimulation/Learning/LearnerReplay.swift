@@ -29,7 +29,7 @@ public struct LearnerReplay: Sendable {
     public let request: CapacityRequest
     /// The capacity, in the unit of sizes.
     public let capacity: Int
-    /// The kind of caches: one shared cache, or per-user caches that share one model.
+    /// The kind of caches: one shared cache, or per-user caches with server knowledge, which share one model.
     public let mode: ReplayMode
     /// The seed of all random choices.
     public let seed: UInt64
@@ -112,7 +112,7 @@ public struct LearnerReplay: Sendable {
         number.flatMap { names.count > Int($0) ? names[$0] : nil }
     }
 
-    /// Replays the trace through one cache with a model of its own, or per-user caches that share one.
+    /// Replays the trace through one cache with a model of its own, or per-user caches with server knowledge.
     ///
     /// - Parameters:
     ///   - needsNetwork: whether to refuse parameters that train no network.
@@ -128,7 +128,7 @@ public struct LearnerReplay: Sendable {
         do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
             throw ReplayError.usage(error.description)
         }
-        let job = ReplayJob(policy: policy, capacity: request, mode: mode, options: options)
+        let job = ReplayJob(policy: policy, capacity: request, mode: mode, knowledge: .server, options: options)
         let input = ReplayInput(trace, for: [job])
         let context = CacheUnit(trace).context(capacity: capacity, seed: seed)
         let model =

@@ -20,7 +20,7 @@ struct JobRun {
     /// The resolution of the times so far. Nil without prefetching.
     private var timeResolution: TimeResolution?
 
-    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/models`` specifies.
+    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/knowledge`` specifies.
     init(_ resolved: ResolvedJob, facts: SourceFacts, model: AnyObject? = nil) {
         self.resolved = resolved
         let job = resolved.job
@@ -128,7 +128,7 @@ extension ResolvedJob {
 
     /// Runs the job over a loaded trace on the current thread.
     ///
-    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/models`` specifies.
+    /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/knowledge`` specifies.
     package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome
     {
         let facts = SourceFacts(input, job: job)

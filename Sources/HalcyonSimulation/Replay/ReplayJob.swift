@@ -20,8 +20,9 @@ public struct ReplayJob: Sendable {
     public var capacity: CapacityRequest
     /// The kind of caches: one shared cache, or per-user caches. The default is shared.
     public var mode: ReplayMode
-    /// What the learners of per-user caches know, and their prefetch policies. By default the requests of all users.
-    public var models: ModelSharing
+    /// What the learners and the prefetch policies of per-user caches see. By default device knowledge: their own user.
+    /// Ignored for a shared cache.
+    public var knowledge: Knowledge
     /// The users whose requests are replayed, for per-user caches. Nil by default: all.
     ///
     /// Positions, windows and the warm-up stay those of the whole trace. Results of all parts add up to that of the whole,
@@ -37,12 +38,12 @@ public struct ReplayJob: Sendable {
     /// Creates a job, by default with one shared cache.
     public init(
         policy: ConfiguredPolicy, capacity: CapacityRequest, mode: ReplayMode = .shared,
-        models: ModelSharing = .shared, tiers: TierOptions? = nil, options: ReplayOptions = ReplayOptions()
+        knowledge: Knowledge = .device, tiers: TierOptions? = nil, options: ReplayOptions = ReplayOptions()
     ) {
         self.policy = policy
         self.capacity = tiers?.disk ?? capacity
         self.mode = mode
-        self.models = models
+        self.knowledge = knowledge
         self.tiers = tiers
         self.options = options
     }
@@ -54,16 +55,16 @@ public struct ReplayJob: Sendable {
     ///   - tiers: capacities, lifetimes and latencies of the two tiers; by default those of
     ///     ``TierOptions/kingfisher(disk:)``.
     public static func kingfisher(
-        capacity: CapacityRequest, mode: ReplayMode = .shared, tiers given: TierOptions? = nil,
-        options: ReplayOptions = ReplayOptions()
+        capacity: CapacityRequest, mode: ReplayMode = .shared, knowledge: Knowledge = .device,
+        tiers given: TierOptions? = nil, options: ReplayOptions = ReplayOptions()
     ) -> ReplayJob {
         var tiers = given ?? .kingfisher(disk: capacity)
         let policies = TierOptions.kingfisher(disk: capacity)
         tiers.memoryPolicy = policies.memoryPolicy
         tiers.diskPolicy = policies.diskPolicy
         var job = ReplayJob(
-            policy: ConfiguredPolicy(KingfisherDisk.self), capacity: capacity, mode: mode, tiers: tiers,
-            options: options)
+            policy: ConfiguredPolicy(KingfisherDisk.self), capacity: capacity, mode: mode, knowledge: knowledge,
+            tiers: tiers, options: options)
         job.name = "kingfisher"
         return job
     }
@@ -89,27 +90,27 @@ public struct ReplayJob: Sendable {
     package var usesCategories: Bool {
         traits.contains(.usesCategories) || options.prefetch?.traits.contains(.usesCategories) == true
     }
-    /// How models are shared between users, where that matters: for per-user caches whose policy learns, and for
-    /// prefetching with a policy for each user. Nil otherwise.
-    package var modelSharing: ModelSharing? {
-        guard mode == .perUser else { return nil }
-        return policies.contains(where: \.learns) || hasPrefetchPolicyPerUser ? models : nil
+    /// The knowledge where it decides the result: for per-user caches with a policy that learns, or with a prefetch
+    /// policy that learns from requests. Nil otherwise: a cache under LRU sees its own user with either knowledge.
+    package var statedKnowledge: Knowledge? {
+        mode == .perUser && (policies.contains(where: \.learns) || prefetchesByRequests) ? knowledge : nil
     }
-    /// Whether each user has a prefetch policy. One that learns nothing, by keys or by a recording, is the same for
-    /// all.
-    var hasPrefetchPolicyPerUser: Bool {
-        guard mode == .perUser, models == .own, let prefetch = options.prefetch else { return false }
-        return !prefetch.traits.contains(.usesKeys) && !prefetch.isRecorded
+    /// Whether a prefetch policy learns from requests. Prefetching by keys or by a recording does not.
+    private var prefetchesByRequests: Bool {
+        options.prefetch.map { !$0.traits.contains(.usesKeys) && !$0.isRecorded } ?? false
     }
+    /// Whether each user has a prefetch policy.
+    var hasPrefetchPolicyPerUser: Bool { mode == .perUser && knowledge == .device && prefetchesByRequests }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
     package static func grid(
         policies: [ConfiguredPolicy], capacities: [CapacityRequest], options: ReplayOptions = ReplayOptions(),
-        mode: ReplayMode = .shared, models: ModelSharing = .shared, tiers: TierOptions? = nil
+        mode: ReplayMode = .shared, knowledge: Knowledge = .device, tiers: TierOptions? = nil
     ) -> [ReplayJob] {
         policies.flatMap { policy in
             (tiers.map { [$0.disk] } ?? capacities).map {
-                ReplayJob(policy: policy, capacity: $0, mode: mode, models: models, tiers: tiers, options: options)
+                ReplayJob(
+                    policy: policy, capacity: $0, mode: mode, knowledge: knowledge, tiers: tiers, options: options)
             }
         }
     }
@@ -172,8 +173,8 @@ public struct ReplayJob: Sendable {
         }
         if let prefetch = options.prefetch, hasPrefetchPolicyPerUser {
             throw ReplayError.usage(
-                "A \(prefetch.policy.name) for each user serves one user after another, and a stream has them in the "
-                    + "order of time: leave --stream or --models out.")
+                "With device knowledge, a \(prefetch.policy.name) for each user serves one user after another, and a stream "
+                    + "has them in the order of time: leave --stream out, or give --knowledge server.")
         }
         try verifyPolicy()
         try verifyUsers()
@@ -209,13 +210,13 @@ public struct ReplayJob: Sendable {
             }
             throw .usage(
                 "\(prefetch.policy.name) prefetches by what it learns from all users, so that part \(users) of the "
-                    + "users has other results than the whole: give each user a policy with --models own, or leave "
+                    + "users has other results than the whole: give each user a policy with --knowledge device, or leave "
                     + "prefetching or --users out.")
         }
-        if models != .own, let policy = policies.first(where: \.learns) {
+        if knowledge != .device, let policy = policies.first(where: \.learns) {
             throw .usage(
                 "\(policy.info.name) shares its model between users, so that part \(users) of the users has other "
-                    + "results than the whole: give each cache a model of its own with --models own, or leave --users out."
+                    + "results than the whole: give each cache a model with --knowledge device, or leave --users out."
             )
         }
     }
@@ -232,13 +233,15 @@ public struct ReplayJob: Sendable {
     }
 }
 
-/// What the learners and the prefetch policy of per-user caches know.
-public enum ModelSharing: String, Sendable, Codable, CaseIterable {
-    /// Server knowledge: one model, and one prefetch policy, serves all users and learns from the live requests of all.
-    case shared
-    /// Device knowledge: each user's cache has its own model and its own prefetch policy, which see the requests of
-    /// this user. A fetch takes the median of the durations that a log measured, whichever its object.
-    case own
+/// What the learners and the prefetch policies of per-user caches see.
+public enum Knowledge: String, Sendable, Codable, CaseIterable {
+    /// Each user's cache has a model and a prefetch policy, which see the requests of this user and what was sent to
+    /// the device: a pretrained model, announced objects. A fetch takes the median of the durations that a log measured, whichever its
+    /// object.
+    case device
+    /// One model and one prefetch policy serve all users and learn from the live requests of all, which a server could
+    /// and a device cannot.
+    case server
 }
 
 /// A loaded trace with the data that all replays of it share.
@@ -286,5 +289,5 @@ package struct ResolvedJob: Sendable {
     let memoryCapacity: Int?
 
     /// Whether all caches use one model, so that requests must be served in order of time.
-    var sharesModel: Bool { job.mode == .perUser && job.policies.contains(where: \.learns) && job.models != .own }
+    var sharesModel: Bool { job.mode == .perUser && job.policies.contains(where: \.learns) && job.knowledge != .device }
 }

@@ -10,7 +10,7 @@ package enum LimitNotes {
     /// Returns a sentence for each limit that the trace of a run exceeded. O(1).
     package static func sentences(for run: RunResult, trace: TraceSummary) -> [String] {
         var sentences = sentences(
-            learner: run.label, sharesModel: run.models != .own, users: trace.users, categories: trace.categories)
+            learner: run.label, sharesModel: run.knowledge != .device, users: trace.users, categories: trace.categories)
         let taken = run.metrics["training_samples"] ?? 0
         let notTaken = Int(clamping: Int64(run.metrics["samples_not_taken"] ?? 0))
         if run.policy == LearnedPolicy.info.name, notTaken > 0 {

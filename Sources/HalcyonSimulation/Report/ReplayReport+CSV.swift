@@ -47,14 +47,13 @@ extension ReplayReport {
     /// The columns that are texts; all others are numbers.
     private static let texts: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity_asked", "capacity_unit", "halcyon_version",
-        "models",
-        "prefetch", "prefetch_budget", "kernels", "prefetch_kernels", "by", "name", "build_id",
+        "knowledge", "prefetch", "prefetch_budget", "kernels", "prefetch_kernels", "by", "name", "build_id",
     ]
 
     /// The columns that a row of a category or a user shares with its run.
     private static let identity: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity", "capacity_asked", "capacity_unit", "caches",
-        "warmup_requests", "seed", "halcyon_version", "models", "result_version", "build_id", "kernels", "prefetch",
+        "warmup_requests", "seed", "halcyon_version", "knowledge", "result_version", "build_id", "kernels", "prefetch",
         "prefetch_budget", "fetch_latency_us", "prefetch_kernels",
     ]
 
@@ -95,13 +94,15 @@ extension ReplayReport {
             ("halcyon_version", { report, _ in report.halcyonVersion }),
             ("clock_ns", { $1.timings.map { "\($0.clock)" } ?? "" }),
         ] + timingColumns("hit", \.hit) + timingColumns("miss", \.miss) + timingColumns("eviction", \.eviction) + [
-            ("models", { $1.models?.rawValue ?? "" }), ("miss_cost", { $1.missCost.map { "\($0)" } ?? "" }),
+            ("knowledge", { $1.knowledge?.rawValue ?? "" }), ("miss_cost", { $1.missCost.map { "\($0)" } ?? "" }),
         ] + prefetchColumns + [
             ("result_version", { report, _ in "\(report.resultVersion)" }),
             ("kernels", { $1.kernels?.name.rawValue ?? "" }),
             ("prefetch_kernels", { $1.prefetch?.kernels?.name.rawValue ?? "" }), ("by", { _, _ in "" }),
             ("name", { _, _ in "" }), ("refused_too_large", { "\($1.refusedTooLarge)" }),
             ("build_id", { report, _ in report.buildId }),
+            ("device_mean_bytes", { $1.deviceMetadata.map { "\($0.meanBytes)" } ?? "" }),
+            ("device_largest_bytes", { $1.deviceMetadata.map { "\($0.largestBytes)" } ?? "" }),
         ]
     }
 

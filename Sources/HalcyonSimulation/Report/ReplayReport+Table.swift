@@ -61,7 +61,10 @@ extension ReplayReport {
             text = "capacity \(isShare ? amount(run.capacity, run) : exactAmount(run.capacity, run))"
             if requested != "\(run.capacity)", isShare { text += " (\(requested))" }
         }
-        if run.mode == .perUser { text += " a user, \(run.caches.counted("user"))" }
+        if run.mode == .perUser {
+            text += " a user, \(run.caches.counted("user"))"
+            if let knowledge = group.lazy.compactMap(\.knowledge).first { text += ", \(knowledge.rawValue) knowledge" }
+        }
         return text + ", \(run.requests.counted("request")) counted"
     }
 
@@ -140,7 +143,7 @@ extension ReplayReport {
         text += "Budget \(first.budget); a fetch takes: \(first.latency). \(first.resolutionSentence)"
         if group.contains(where: { $0.mode == .perUser }) {
             text +=
-                group.contains { $0.models == .own && $0.prefetch != nil }
+                group.contains { $0.knowledge == .device && $0.prefetch != nil }
                 ? "Device knowledge: each user's prefetch policy sees the requests of this user alone. "
                 : "Server knowledge: one prefetch policy learns from the live requests of all users, which no device sees. "
         }

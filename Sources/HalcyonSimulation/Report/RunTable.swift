@@ -193,10 +193,24 @@ struct RunTable {
                     : "kingfisher: \(tiers.memoryPolicy) in front of \(tiers.diskPolicy), as in an app.")
         }
         notes += refusals
+        notes += deviceNotes
         if rows.contains(where: { $0.meanCount { $0.stale } > 0 }) {
             notes.append("stale: requests that found their object expired, or of another size.")
         }
         return notes + timeNotes
+    }
+
+    /// The metadata of one device, where each has a model and a prefetch policy.
+    private var deviceNotes: [String] {
+        rows.compactMap { row in
+            guard row.first.knowledge == .device,
+                let mean = row.meanIfAll({ $0.deviceMetadata.map { Double($0.meanBytes) } })
+            else { return nil }
+            let largest = row.runs.compactMap(\.deviceMetadata?.largestBytes).max() ?? 0
+            return
+                "\(row.label): the metadata of a device, with its models, have \(Int(mean.rounded()).bytesForPeople) on "
+                + "average, \(largest.bytesForPeople) at most; 'total' is that of all devices."
+        }
     }
 
     /// The reasons why objects were refused.

@@ -25,8 +25,9 @@ public struct RunResult: Sendable, Codable {
     public var mode: ReplayMode
     /// The number of caches: 1, or one per user.
     public var caches: Int
-    /// The sharing of models between per-user caches. Nil in shared mode and for a policy that does not learn.
-    public var models: ModelSharing?
+    /// What the learners and the prefetch policies of per-user caches saw. Nil in shared mode, and for policies that do not
+    /// learn.
+    public var knowledge: Knowledge?
     /// The part of the users that was replayed: `1/4`. Nil for all users.
     public var userPart: String?
     /// The number of counted requests, without the warm-up.
@@ -72,6 +73,8 @@ public struct RunResult: Sendable, Codable {
     /// (bytes per entry number × (residents + remembered entries) + bytes that grow with the residents) / residents.
     /// It is 0 if nothing is resident at the end.
     public var metadataBytesPerResident: Double
+    /// The metadata of one device. Nil for a shared cache, and with server knowledge where that decides the result.
+    public var deviceMetadata: DeviceMetadata?
     /// The metrics that the policy publishes; with several caches, those of the last cache.
     public var metrics: [String: Double]
     /// The hits over time, in windows of equal length.
@@ -99,6 +102,15 @@ public enum ReplayMode: String, Sendable, Codable {
     case shared
     /// Every user has a separate cache.
     case perUser = "per_user"
+}
+
+/// The heap bytes of the metadata of one device of per-user caches at the end: of its cache, with its model, and of its
+/// prefetch policy.
+public struct DeviceMetadata: Sendable, Codable, Equatable {
+    /// The mean over the devices, rounded down.
+    public var meanBytes: Int
+    /// Those of the device with the most.
+    public var largestBytes: Int
 }
 
 /// The distribution of a ratio over the users of per-user caches. Each user counts once.
@@ -153,7 +165,7 @@ extension RunResult {
             admissionRule: policies.lazy.compactMap(\.info.admissionRule).first, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches,
-            models: job.modelSharing,
+            knowledge: job.statedKnowledge,
             userPart: job.users?.description, requests: total.requests, hits: total.hits,
             objectHitRatio: total.objectHitRatio, byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched,
             evictions: caches.evictions,
@@ -171,6 +183,7 @@ extension RunResult {
         if job.options.byCategory || job.options.byUser {
             breakdown = Breakdown.rows(by: "category", categories) + Breakdown.rows(by: "user", users)
         }
+        if job.mode == .perUser, job.statedKnowledge != .server { deviceMetadata = caches.deviceMetadata }
         if job.mode == .perUser {
             userDistribution = UserDistribution(
                 recorder.byUser.filter { $0.requests > 0 }.map(\.objectHitRatio))

@@ -15,7 +15,7 @@ struct CellFixture {
     var settings: [String: String] = [:]
     var capacity = "1%"
     var mode = "shared"
-    var models: String?
+    var knowledge: String?
     var labels = "given"
     var seed: UInt64?
     var version = 2
@@ -46,7 +46,7 @@ struct CellFixture {
             "fingerprint": fingerprint, "labels": labels, "policy": policy, "parameters": parameters,
             "capacity": capacity, "mode": mode, "warmup": "0.25", "result_version": version,
         ]
-        identity["models"] = models
+        identity["knowledge"] = knowledge
         identity["seed"] = seed
         identity["kernels"] = kernels
         identity["users"] = users

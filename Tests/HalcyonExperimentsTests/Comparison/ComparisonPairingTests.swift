@@ -68,26 +68,27 @@ import Testing
         #expect(try compared("p_small=0.1", "small=0.20", rows).cells.count == 2)
     }
 
-    @Test func labelsModelsAndPrefetchingPair() throws {
-        let learned = CellFixture(policy: "learned", mode: "per_user", models: "shared", seed: 1)
+    @Test func labelsKnowledgeAndPrefetchingPair() throws {
+        let learned = CellFixture(policy: "learned", mode: "per_user", knowledge: "server", seed: 1)
         let rows = try ["given", "without"].map { labels in
             var fixture = learned
             fixture.labels = labels
             return try row(fixture, labels == "given" ? 6 : 5)
         }
         #expect(try compared("labels=given", "labels=without", rows).tally.won == 1)
-        // LRU shares no models, so that it is compared with either kind.
+        // LRU has no knowledge of others, so that it is compared with either kind.
         let lru = try row(CellFixture(mode: "per_user"))
-        let own = try row(CellFixture(policy: "learned", mode: "per_user", models: "own", seed: 1))
+        let own = try row(CellFixture(policy: "learned", mode: "per_user", knowledge: "device", seed: 1))
         let found = try compared("learned", "lru", rows + [lru, own])
-        #expect(found.cells.map(\.a.models) == [.own, .shared] && found.cells.allSatisfy { $0.b.models == nil })
-        #expect(try compared("models=own", "models=shared", rows + [own]).cells.count == 1)
-        let wide = try ["shared", "own"].map {
-            try row(CellFixture(policy: "learned", settings: ["hidden": "8"], mode: "per_user", models: $0, seed: 1))
+        #expect(
+            found.cells.map(\.a.knowledge) == [.device, .server] && found.cells.allSatisfy { $0.b.knowledge == nil })
+        #expect(try compared("knowledge=device", "knowledge=server", rows + [own]).cells.count == 1)
+        let wide = try ["server", "device"].map {
+            try row(CellFixture(policy: "learned", settings: ["hidden": "8"], mode: "per_user", knowledge: $0, seed: 1))
         }
         #expect(
             try compared("learned(hidden=8)", "learned", rows + [own] + wide).cells.allSatisfy {
-                $0.a.models == $0.b.models
+                $0.a.knowledge == $0.b.knowledge
             })
     }
 

@@ -46,7 +46,8 @@ import Testing
         #expect(try filtered("policy=s3-fifo(small=0.10)").map(\.cell.label) == ["s3-fifo(small=0.1)"])
         #expect(try filtered("policy=s3-fifo,small=0.20").map(\.cell.label) == ["s3-fifo(small=0.2)"])
         #expect(try filtered("seed=2,build=ab").count == 1)
-        #expect(try filtered("capacity=1%,mode=shared,labels=given,prefetch=none,models=none,warmup=0.25").count == 2)
+        #expect(
+            try filtered("capacity=1%,mode=shared,labels=given,prefetch=none,knowledge=none,warmup=0.25").count == 2)
         #expect(try filtered("result_version=2").count == 4)
         let hash = try #require(try rows().first?.hash)
         #expect(try filtered("hash=\(hash.prefix(8))").map(\.hash) == [hash])
@@ -70,7 +71,7 @@ import Testing
         (
             "speed=1",
             "'speed' is neither a field of a cell nor a parameter of a stored policy: fields are trace, policy, label, "
-                + "capacity, mode, models, prefetch, labels, seed, warmup, build, result_version, kernels, suite, users, "
+                + "capacity, mode, knowledge, prefetch, labels, seed, warmup, build, result_version, kernels, suite, users, "
                 + "fingerprint, hash."
         ),
     ])
@@ -96,7 +97,7 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(objects[0].utf8)) as? [String: Any])
         #expect(first["trace"] as? String == "feed" && first["hits"] as? Int == 10 && first["seed"] as? Int == 1)
         #expect(first["object_hit_ratio"] as? Double == 0.5 && first["byte_hit_ratio"] as? Double == 0.5)
-        #expect(first["models"] == nil && first["build_id"] as? String == "abc1")
+        #expect(first["knowledge"] == nil && first["build_id"] as? String == "abc1")
         // Every value of a row is in the column of its name.
         let fields = try #require(ResultTable(rows).csv.split(separator: UInt8(ascii: "\n")).dropFirst(3).first)
         let text = String(decoding: fields, as: UTF8.self)

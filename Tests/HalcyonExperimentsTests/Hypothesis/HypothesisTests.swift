@@ -48,15 +48,15 @@ import Testing
         options.seed = 2
         options.permutations = 2
         var ratios: Set<Double> = []
-        for models in ModelSharing.allCases {
-            options.models = models
+        for knowledge in Knowledge.allCases {
+            options.knowledge = knowledge
             let found = try #require(
                 await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
             let run = try ReplayJob(
-                policy: policy, capacity: capacity, mode: .perUser, models: models,
+                policy: policy, capacity: capacity, mode: .perUser, knowledge: knowledge,
                 options: ReplayOptions(warmup: .share(options.warmup), seed: options.seed)
             ).run(over: ReplayInput(trace))
-            #expect(found.hitRatio == run.objectHitRatio && run.models == models)
+            #expect(found.hitRatio == run.objectHitRatio && run.knowledge == knowledge)
             ratios.insert(found.hitRatio)
         }
         #expect(ratios.count == 2)

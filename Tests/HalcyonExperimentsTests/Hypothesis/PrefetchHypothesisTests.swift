@@ -40,6 +40,8 @@ import Testing
         let learner = HypothesisLearner(
             withCategories: lru, withoutCategories: lru, baselines: [lru, try catalogue.policy("belady")],
             prefetch: prefetch)
+        var options = self.options
+        options.knowledge = .server
         for mode in [ReplayMode.shared, .perUser] {
             let capacity = CapacityRequest.number(15)
             let field = try HypothesisField(mode: mode, trace: trace, capacities: [capacity])
@@ -47,7 +49,7 @@ import Testing
             let result = try #require(found.first)
             func sweep(_ prefetch: PrefetchOptions?, _ trace: Trace) throws -> RunResult {
                 try ReplayJob(
-                    policy: lru, capacity: capacity, mode: mode,
+                    policy: lru, capacity: capacity, mode: mode, knowledge: .server,
                     options: ReplayOptions(warmup: 0.25, seed: options.seed, prefetch: prefetch)
                 ).run(over: ReplayInput(trace))
             }
@@ -104,7 +106,7 @@ import Testing
         var report = HypothesisReport(options: options)
         report.add([results[1]], of: TraceSummary(StubHits.trace, path: "shop.csv"))
         let text = report.table()
-        #expect(text.contains("20 objects a user, planner(sampling=0.5) prefetches 2/request, "))
+        #expect(text.contains("20 objects a user, device knowledge, planner(sampling=0.5) prefetches 2/request, "))
         #expect(text.contains("learned + planner(sampling=0.5), with categories"))
         let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])
         let result = try #require((json["results"] as? [[String: Any]])?.first)

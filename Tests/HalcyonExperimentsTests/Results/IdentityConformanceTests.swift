@@ -132,10 +132,10 @@ struct IdentityConformanceTests {
         let run = Run(
             job: ReplayJob(
                 policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser,
-                options: options),
+                knowledge: .server, options: options),
             trace: try Run.trace(in: folder))
         var own = run
-        own.job.models = .own
+        own.job.knowledge = .device
         #expect(try own.counts() != run.counts())
         #expect(own.identity.hash != run.identity.hash)
     }

@@ -28,7 +28,7 @@ struct SuiteFileTests {
             traces: other
             modes: [shared, per_user]
             policies: [learned]
-            models: [shared, own]
+            knowledge: [server, device]
             tiers: [{memory: 5, disk: 50, disk_policy: lru, memory_lifetime: 300s, latency: "network=200"}]
             prefetch: [none, {policy: popular, budget: 1/request, latency: 2s}]
         """
@@ -75,7 +75,7 @@ struct SuiteFileTests {
                 "lru", "s3-fifo(ghost=1,small=0.05)", "s3-fifo(ghost=1,small=0.2)", "learned", "kingfisher",
             ])
         #expect(first.filter { $0.job.label == "lru" }.allSatisfy { $0.labels == .given })
-        // Shared: 2 kinds of prefetching. Per user: 2 models, 2 kinds of prefetching.
+        // Shared: 2 kinds of prefetching. Per user: 2 kinds of knowledge, 2 kinds of prefetching.
         let second = suite.jobs(onTrace: "other").dropFirst(first.count)
         #expect(second.count == 2 + 4)
         let all = suite.jobs(onTrace: "other").map {
@@ -175,7 +175,7 @@ struct SuiteFileTests {
             ),
             (
                 "policies: lru, capacity: 1",
-                "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, models, "
+                "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, knowledge, "
                     + "prefetch, seeds, labels, permutations, warmup, limits."
             ),
             (
@@ -198,8 +198,8 @@ struct SuiteFileTests {
             ),
             ("policies: lru, capacities: 1, permutations: 3", "5:59: 'permutations' needs 'labels' that are permuted."),
             (
-                "policies: lru, capacities: 1, models: every",
-                "5:53: 'every' is not a sharing of models: write one of shared, own."
+                "policies: lru, capacities: 1, knowledge: every",
+                "5:56: 'every' is no knowledge: write one of device, server."
             ),
             (
                 "policies: lru, capacities: 1, prefetch: {policy: popular, latency: soon}",

@@ -152,7 +152,7 @@ struct SuiteRunTests {
     }
 
     @Test(
-        "Parts of the users add up to the bytes of the whole cells; shared models are refused",
+        "Parts of the users add up to the bytes of the whole cells; server knowledge is refused",
         arguments: [2, 3])
     func partsOfTheUsersAddUpToTheWholeCells(count: Int) async throws {
         _ = try folder.file(
@@ -161,7 +161,7 @@ struct SuiteRunTests {
             schema: halcyon.suite/1
             traces: [a.csv, b.csv]
             experiments:
-              - {name: x, modes: [shared, per_user], policies: [lru, learned], models: [own, shared], capacities: 500, warmup: 0.2}
+              - {name: x, modes: [shared, per_user], policies: [lru, learned], knowledge: [device, server], capacities: 500, warmup: 0.2}
             """)
         var names: [String] = []
         for number in 1...count {

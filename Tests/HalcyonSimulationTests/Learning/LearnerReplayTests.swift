@@ -40,7 +40,8 @@ struct LearnerReplayTests {
         let trace = try given.trace()
         let capacity = try CapacityRequest(parsing: given.capacity)
         let job = ReplayJob(
-            policy: try PolicyCatalogue.standard.policy("learned"), capacity: capacity, mode: given.mode)
+            policy: try PolicyCatalogue.standard.policy("learned"), capacity: capacity, mode: given.mode,
+            knowledge: .server)
         let run = try job.run(over: ReplayInput(trace))
         let replay = try LearnerReplay(trace: trace, capacity: capacity, mode: given.mode)
         let training = try replay.train()

@@ -24,7 +24,7 @@ struct PlannerBarTests {
             policy: prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")], capacities: [.number(60)],
-            options: options, mode: .perUser)
+            options: options, mode: .perUser, knowledge: .server)
         let result = try #require(await sweep.run().first)
         let prefetched = try #require(result.prefetch)
         return PrefetchBarResult(

@@ -30,7 +30,7 @@ struct PrefetchReplayTests {
             policy: prefetch, budget: PrefetchBudget(parsing: budget), latency: .fixed(latency))
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(capacity)],
-            options: options, mode: mode)
+            options: options, mode: mode, knowledge: .server)
         let result = try #require(await sweep.run().first)
         return (result, try #require(result.prefetch))
     }
@@ -150,7 +150,7 @@ struct PrefetchReplayTests {
             let (result, prefetch) = try await run(trace, "next-key", capacity: 20, policy: policy, mode: mode)
             let plain = try Sweep(
                 trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)], capacities: [.number(20)],
-                mode: mode)
+                mode: mode, knowledge: .server)
             let expected = try #require(await plain.run().first)
             #expect(result.hits == expected.hits, "\(policy) \(mode)")
             #expect(prefetch.fetched == 0 && prefetch.objectHitRatioWithout == expected.objectHitRatio)

@@ -133,30 +133,31 @@ struct VisitReplayTests {
                 }
             }
         }
-        func run(_ requests: [(user: UInt32, object: UInt32, time: Int64)], _ models: ModelSharing) throws -> RunResult
+        func run(_ requests: [(user: UInt32, object: UInt32, time: Int64)], _ knowledge: Knowledge) throws -> RunResult
         {
             var options = ReplayOptions()
             options.prefetch = try PrefetchOptions(
                 policy: policy, budget: PrefetchBudget(parsing: "2/request"), latency: .fixed(1_000_000))
             return try ReplayJob(
-                policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(12), mode: .perUser, models: models,
+                policy: PolicyCatalogue.standard.policy("lru"), capacity: .number(12), mode: .perUser,
+                knowledge: knowledge,
                 options: options
             ).run(over: ReplayInput(trace(requests, size: { UInt64(1 + $0 % sizes) })))
         }
-        let own = try run(requests, .own)
+        let own = try run(requests, .device)
         if policy == "next-key" {
             // It learns nothing, and so is the same for all.
-            let shared = try run(requests, .shared)
+            let shared = try run(requests, .server)
             #expect((own.hits, own.prefetch?.used) == (shared.hits, shared.prefetch?.used))
             return
         }
         let alone = try (0..<5).map { user in
             let own = requests.filter { $0.user == user }.map { (user: 0 as UInt32, object: $0.object, time: $0.time) }
-            return try run(own, .shared)
+            return try run(own, .server)
         }
         #expect(own.hits == alone.reduce(0) { $0 + $1.hits })
         #expect(own.prefetch?.used == alone.reduce(0) { $0 + ($1.prefetch?.used ?? 0) })
-        let shared = try run(requests, .shared)
+        let shared = try run(requests, .server)
         if policy == "popular" {
             #expect(shared.hits != own.hits, "one policy for all users sees the others' requests")
         }

@@ -12,13 +12,13 @@ import Testing
 @Suite("Bytes of bookkeeping", .timeLimit(.minutes(20)))
 struct BookkeepingBytesTests {
     private func run(
-        _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, models: ModelSharing = .shared,
+        _ trace: Trace, _ policy: String, _ capacity: Int, mode: ReplayMode = .shared, knowledge: Knowledge = .device,
         tiers: TierOptions? = nil, prefetch: PrefetchOptions? = nil
     ) async throws -> RunResult {
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)],
             capacities: tiers == nil ? [.number(capacity)] : [], options: ReplayOptions(prefetch: prefetch), mode: mode,
-            models: models, tiers: tiers)
+            knowledge: knowledge, tiers: tiers)
         return try #require(await sweep.run().first)
     }
 
@@ -125,13 +125,36 @@ struct BookkeepingBytesTests {
         #expect((1_155...1_280).contains(numbers))
     }
 
-    @Test("In per-user caches a shared model counts once, own models count each")
+    @Test("In per-user caches a model of a server counts once, models of devices count each")
     func sharedModelCountsOnceAndOwnModelsEach() async throws {
         let trace = TinyTraces.scrambled(count: 3_000, objects: 200, users: 6)
-        let shared = try await run(trace, "learned", 20, mode: .perUser, models: .shared)
-        let own = try await run(trace, "learned", 20, mode: .perUser, models: .own)
+        let shared = try await run(trace, "learned", 20, mode: .perUser, knowledge: .server)
+        let own = try await run(trace, "learned", 20, mode: .perUser, knowledge: .device)
         #expect(shared.metadataFixedBytes > 100_000)
         // Six models that each learnt from a sixth of the requests: samples take memory as they arrive.
         #expect(own.metadataFixedBytes > shared.metadataFixedBytes)
+        #expect(shared.deviceMetadata == nil, "no device has a part of a server's model")
+        let device = try #require(own.deviceMetadata)
+        #expect(device.meanBytes == own.metadataBytes / 6 && device.largestBytes > device.meanBytes)
+    }
+
+    @Test("The metadata of a device include its prefetch policy; the mean and the largest of two devices are exact")
+    func deviceMetadataIncludeThePrefetchPolicy() async throws {
+        let prefetch = try PrefetchOptions(
+            policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
+        func bytes(_ users: [UInt32], knowledge: Knowledge = .device) async throws -> RunResult {
+            let objects = users.indices.map { UInt32($0 * 7 % 90) }
+            return try await run(
+                TinyTraces.unit(objects, users: users), "lru", 20, mode: .perUser, knowledge: knowledge,
+                prefetch: prefetch)
+        }
+        // The second user has more requests, so that its tables are larger.
+        let users = (0..<400).map { UInt32($0 % 8 == 0 ? 0 : 1) }
+        let both = try await bytes(users)
+        let device = try #require(both.deviceMetadata)
+        let policies = try #require(both.prefetch).metadataBytes
+        #expect(policies > 0 && device.meanBytes == (both.metadataBytes + policies) / 2)
+        #expect(device.largestBytes > device.meanBytes && device.largestBytes < both.metadataBytes + policies)
+        #expect(try await bytes(users, knowledge: .server).deviceMetadata == nil)
     }
 }

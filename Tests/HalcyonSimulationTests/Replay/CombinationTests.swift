@@ -8,7 +8,7 @@ import Testing
 @testable import HalcyonSimulation
 @testable import HalcyonTrace
 
-/// Modes, models, tiers, prefetching and tables combine freely.
+/// Modes, knowledge, tiers, prefetching and tables combine freely.
 @Suite("Combinations of caches, sources and counts", .timeLimit(.minutes(20)))
 struct CombinationTests {
     /// One way to replay.
@@ -16,7 +16,7 @@ struct CombinationTests {
         var testDescription: String
         var policy = "lru"
         var mode = ReplayMode.shared
-        var models = ModelSharing.shared
+        var knowledge = Knowledge.server
         var tiers = false
         var prefetch: String?
         var latency: Int64 = 0
@@ -30,7 +30,8 @@ struct CombinationTests {
             }
             return ReplayJob(
                 policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(2_000_000), mode: mode,
-                models: models, tiers: tiers ? TierOptions(memory: .number(500_000), disk: .number(2_000_000)) : nil,
+                knowledge: knowledge,
+                tiers: tiers ? TierOptions(memory: .number(500_000), disk: .number(2_000_000)) : nil,
                 options: options)
         }
     }
@@ -39,7 +40,7 @@ struct CombinationTests {
         Combination(testDescription: "shared"),
         Combination(testDescription: "per user", mode: .perUser),
         Combination(testDescription: "per user, learned, one model", policy: "learned", mode: .perUser),
-        Combination(testDescription: "per user, learned, own", policy: "learned", mode: .perUser, models: .own),
+        Combination(testDescription: "per user, learned, own", policy: "learned", mode: .perUser, knowledge: .device),
         Combination(testDescription: "tiers", tiers: true),
         Combination(testDescription: "tiers per user", policy: "s3-fifo", mode: .perUser, tiers: true),
         Combination(testDescription: "tiers per user, learned", policy: "learned", mode: .perUser, tiers: true),
@@ -104,6 +105,7 @@ struct CombinationTests {
             loaded[keyPath: path] = 0
             streamed[keyPath: path] = 0
         }
+        (loaded.deviceMetadata, streamed.deviceMetadata) = (nil, nil)
         loaded.windows = []
         streamed.windows = []
         loaded.prefetch?.planningMicroseconds = 0

@@ -10,7 +10,7 @@ import Testing
 @Suite("Notes on the limits of learners", .timeLimit(.minutes(20)))
 struct LimitNotesTests {
     private func run(
-        _ policy: String, capacity: Int = 5, mode: ReplayMode = .shared, models: ModelSharing = .shared,
+        _ policy: String, capacity: Int = 5, mode: ReplayMode = .shared, knowledge: Knowledge = .device,
         prefetch: String? = nil, requests: Int = 400, objects: UInt32 = 40
     ) throws -> (RunResult, TraceSummary) {
         let trace = TinyTraces.scrambled(count: requests, objects: objects, users: 3)
@@ -19,7 +19,7 @@ struct LimitNotesTests {
         }
         let job = ReplayJob(
             policy: try PolicyCatalogue.standard.policy(policy), capacity: .number(capacity), mode: mode,
-            models: models,
+            knowledge: knowledge,
             options: ReplayOptions(prefetch: options))
         return (try job.run(over: ReplayInput(trace)), TraceSummary(trace, path: "t.csv"))
     }
@@ -41,9 +41,9 @@ struct LimitNotesTests {
         let categories = notes(run, summary, categories: 16_385)
         #expect(categories.count == 1 && categories[0].contains("16,384 categories"))
         // The own model of a user's cache sees one user.
-        let (own, ownSummary) = try self.run("learned", mode: .perUser, models: .own)
+        let (own, ownSummary) = try self.run("learned", mode: .perUser, knowledge: .device)
         #expect(notes(own, ownSummary, users: 100_000).isEmpty)
-        let (shared, sharedSummary) = try self.run("learned", mode: .perUser)
+        let (shared, sharedSummary) = try self.run("learned", mode: .perUser, knowledge: .server)
         #expect(notes(shared, sharedSummary, users: 100_000).count == 1)
         let (lru, lruSummary) = try self.run("lru")
         #expect(notes(lru, lruSummary, users: 1 << 30, objects: 1 << 30, categories: 1 << 30).isEmpty)

@@ -46,8 +46,8 @@ struct RefusalTests {
         let users = Trace(
             entries: [0, 1, 0], times: TimeColumn(count: 3), users: [0, 1, 0], objectSizes: [7, 200], userCount: 2,
             sizeUnit: .bytes)
-        for models in [ModelSharing.shared, .own] {
-            let perUser = try ReplayJob(policy: lru, capacity: .number(100), mode: .perUser, models: models)
+        for knowledge in Knowledge.allCases {
+            let perUser = try ReplayJob(policy: lru, capacity: .number(100), mode: .perUser, knowledge: knowledge)
                 .run(over: ReplayInput(users))
             #expect(perUser.admissionsRefused == 1 && perUser.refusedTooLarge == 1)
         }

@@ -158,7 +158,7 @@ struct StreamEqualsLoadedTests {
     func ownModelsStreamAsLoaded(_ test: Case) throws {
         let jobs = ReplayJob.grid(
             policies: [try PolicyCatalogue.standard.policy("learned")],
-            capacities: Array(capacities(test.sizes).suffix(2)), mode: .perUser, models: .own)
+            capacities: Array(capacities(test.sizes).suffix(2)), mode: .perUser, knowledge: .device)
         _ = try compare(jobs, test)
     }
 

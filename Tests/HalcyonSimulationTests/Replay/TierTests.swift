@@ -119,11 +119,11 @@ struct TierTests {
         // The decisions of the memory tiers depend on their accesses and their model alone, not on the disks.
         let memories = try await Sweep(
             trace: trace, policies: [learned], capacities: [.number(12)], options: ReplayOptions(byUser: true),
-            mode: .perUser
+            mode: .perUser, knowledge: .server
         ).run()
         for disk in [20, 60] {
             let sweep = try Sweep(
-                trace: trace, policies: [learned], capacities: [], mode: .perUser,
+                trace: trace, policies: [learned], capacities: [], mode: .perUser, knowledge: .server,
                 tiers: TierOptions(memory: .number(12), disk: .number(disk)))
             let result = try #require(await sweep.run().first)
             #expect(result.tiers?.memoryHits == memories.first?.hits)
@@ -139,7 +139,7 @@ struct TierTests {
         #expect(policies[0].learns && policies[1].learns)
         #expect(!ConfiguredPolicy(LRU.self).learns)
         let results = try await Sweep(
-            trace: trace, policies: policies, capacities: [.number(12)], mode: .perUser
+            trace: trace, policies: policies, capacities: [.number(12)], mode: .perUser, knowledge: .server
         ).run()
         #expect(results[0].hits == results[1].hits && results[0].metrics == results[1].metrics)
     }

@@ -42,7 +42,7 @@ private struct EqualSizes {
     /// Runs each form, and returns the first result with the others' that are to equal it, each with its size.
     func runs(
         _ policy: String, options: ReplayOptions = ReplayOptions(), mode: ReplayMode = .shared,
-        models: ModelSharing = .shared, tiers: Bool = false
+        knowledge: Knowledge = .device, tiers: Bool = false
     ) async throws -> [(run: RunResult, size: Int)] {
         var results: [(RunResult, Int)] = []
         for (trace, size) in try traces() {
@@ -50,7 +50,7 @@ private struct EqualSizes {
                 trace: trace, policies: [try PolicyCatalogue.standard.policy(policy)],
                 // A part of an object does not make room for one.
                 capacities: tiers ? [] : [.number(Self.capacity * size + size - 1)], options: options, mode: mode,
-                models: models,
+                knowledge: knowledge,
                 tiers: tiers
                     ? TierOptions(memory: .number(Self.memory * size), disk: .number(Self.capacity * size)) : nil)
             results.append((try #require(await sweep.run(workers: 1).first), size))
@@ -134,11 +134,11 @@ struct UniformSizesTests {
     @Test(
         "Per-user caches decide the same at any uniform size",
         arguments: [
-            ("lru", ModelSharing.shared), ("belady", .shared), ("w-tinylfu", .shared), ("learned", .shared),
-            ("learned", .own),
+            ("lru", Knowledge.server), ("belady", .server), ("w-tinylfu", .server), ("learned", .server),
+            ("learned", .device),
         ])
-    func perUserCachesDecideTheSame(name: String, models: ModelSharing) async throws {
-        let runs = try await EqualSizes().runs(name, mode: .perUser, models: models)
+    func perUserCachesDecideTheSame(name: String, knowledge: Knowledge) async throws {
+        let runs = try await EqualSizes().runs(name, mode: .perUser, knowledge: knowledge)
         #expect(runs[0].run.hits > 0 && runs[0].run.evictions > 0)
         for (run, size) in runs {
             #expect(decisions(run) == decisions(runs[0].run))

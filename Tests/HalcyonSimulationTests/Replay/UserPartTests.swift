@@ -93,7 +93,7 @@ struct UserPartTests {
             try PolicyCatalogue.standard.policy($0)
         }
         var jobs = ReplayJob.grid(
-            policies: policies, capacities: [capacity], options: options, mode: .perUser, models: .own)
+            policies: policies, capacities: [capacity], options: options, mode: .perUser, knowledge: .device)
         jobs += ReplayJob.grid(
             policies: [policies[0], policies[1]], capacities: [], options: options, mode: .perUser,
             tiers: TierOptions(memory: .number(hasSizes ? 400 : 2), disk: capacity))
@@ -169,7 +169,7 @@ struct UserPartTests {
         #expect(result.windows.count == 3 && result.windows.allSatisfy { $0.requests == 0 })
     }
 
-    @Test("Parts of shared caches, models and prefetching are refused in one sentence")
+    @Test("Parts of shared caches, and of server knowledge, are refused in one sentence")
     func partsOfSharedCachesAndModelsAreRefused() throws {
         let input = ReplayInput(TinyTraces.scrambled(count: 200, objects: 20, users: 4))
         let (lru, learned) = (
@@ -189,19 +189,21 @@ struct UserPartTests {
         }
         let capacity = CapacityRequest.number(5)
         #expect(try sentence(ReplayJob(policy: lru, capacity: capacity)).contains("add --per user"))
-        let shared = ReplayJob(policy: learned, capacity: capacity, mode: .perUser, models: .shared)
-        #expect(try sentence(shared).contains("--models own"))
+        let shared = ReplayJob(policy: learned, capacity: capacity, mode: .perUser, knowledge: .server)
+        #expect(try sentence(shared).contains("--knowledge device"))
         var tiers = TierOptions(memory: .number(2), disk: capacity)
         tiers.diskPolicy = learned
         #expect(
-            try sentence(ReplayJob(policy: lru, capacity: capacity, mode: .perUser, tiers: tiers)).hasPrefix("learned"))
+            try sentence(ReplayJob(policy: lru, capacity: capacity, mode: .perUser, knowledge: .server, tiers: tiers))
+                .hasPrefix("learned"))
         let prefetch = try PrefetchOptions(
             policy: "planner", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         let planned = ReplayJob(
-            policy: lru, capacity: capacity, mode: .perUser, options: ReplayOptions(prefetch: prefetch))
+            policy: lru, capacity: capacity, mode: .perUser, knowledge: .server,
+            options: ReplayOptions(prefetch: prefetch))
         #expect(try sentence(planned).hasPrefix("planner prefetches by what it learns from all users"))
         var byKey = of(part, [planned])[0]
-        byKey.models = .own
+        byKey.knowledge = .device
         byKey.options.prefetch = try PrefetchOptions(
             policy: "next-key", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)
         let expected = ReplayError.usage(

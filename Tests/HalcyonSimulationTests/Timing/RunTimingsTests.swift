@@ -20,30 +20,30 @@ struct RunTimingsTests {
     struct Setting: CustomTestStringConvertible, Sendable {
         let policy: String
         let mode: ReplayMode
-        let models: ModelSharing
+        let knowledge: Knowledge
         let warmup: Warmup
         var tiers: TierOptions?
         var prefetch: PrefetchOptions?
 
-        var testDescription: String { "\(policy) \(mode.rawValue) \(models.rawValue) models \(warmup)" }
+        var testDescription: String { "\(policy) \(mode.rawValue) \(knowledge.rawValue) knowledge \(warmup)" }
     }
 
     static let settings: [Setting] = policies.flatMap { policy in
         [
-            Setting(policy: policy, mode: .shared, models: .shared, warmup: .none),
-            Setting(policy: policy, mode: .shared, models: .shared, warmup: 0.3),
-            Setting(policy: policy, mode: .perUser, models: .shared, warmup: 0.3),
-            Setting(policy: policy, mode: .perUser, models: .own, warmup: 0.3),
+            Setting(policy: policy, mode: .shared, knowledge: .server, warmup: .none),
+            Setting(policy: policy, mode: .shared, knowledge: .server, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, knowledge: .server, warmup: 0.3),
+            Setting(policy: policy, mode: .perUser, knowledge: .device, warmup: 0.3),
             Setting(
-                policy: policy, mode: .shared, models: .shared, warmup: 0.3,
+                policy: policy, mode: .shared, knowledge: .server, warmup: 0.3,
                 tiers: TierOptions(memory: .share(0.005, text: "0.5%"), disk: .share(0.02, text: "2%"))),
             Setting(
-                policy: policy, mode: .perUser, models: .shared, warmup: 0.3,
+                policy: policy, mode: .perUser, knowledge: .server, warmup: 0.3,
                 prefetch: try? PrefetchOptions(
                     policy: "markov", budget: PrefetchBudget(parsing: "1/request"), latency: .ideal)),
             // The planner reconsiders its prefetches.
             Setting(
-                policy: policy, mode: .shared, models: .shared, warmup: 0.3,
+                policy: policy, mode: .shared, knowledge: .server, warmup: 0.3,
                 prefetch: try? PrefetchOptions(
                     policy: "planner", budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)),
         ]
@@ -60,7 +60,7 @@ struct RunTimingsTests {
     private func run(_ setting: Setting, on trace: Trace, timings: Bool) throws -> RunResult {
         try ReplayJob(
             policy: PolicyCatalogue.standard.policy(setting.policy), capacity: .share(0.02, text: "2%"),
-            mode: setting.mode, models: setting.models, tiers: setting.tiers,
+            mode: setting.mode, knowledge: setting.knowledge, tiers: setting.tiers,
             options: ReplayOptions(warmup: setting.warmup, timings: timings, prefetch: setting.prefetch)
         ).run(over: ReplayInput(trace))
     }

@@ -87,7 +87,7 @@ struct WholeVisitsTests {
         let run = try await Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("lru")],
             capacities: [try CapacityRequest(parsing: "\(capacity)")],
-            options: ReplayOptions(windows: trace.count, prefetch: options), mode: .perUser
+            options: ReplayOptions(windows: trace.count, prefetch: options), mode: .perUser, knowledge: .server
         ).run()[0]
         let came = try #require(run.prefetch)
         let replayed = run.windows.map { $0.hits == 1 }

@@ -176,7 +176,7 @@ def differences(
     """Returns the differences of hit ratios between policies and a baseline, one row per setting and candidate.
 
     ``results`` is a frame of ``lab.load``, filtered as needed. ``baseline`` and ``candidates`` are values of the column
-    ``run``, such as ``lru``, ``s3-fifo(small=0.2)`` or ``learned, models own``; by default every other run is a
+    ``run``, such as ``lru``, ``s3-fifo(small=0.2)`` or ``learned, device knowledge``; by default every other run is a
     candidate. Cells are paired if they agree in the columns of ``SETTING``; seeds and permutations are averaged.
 
     ``difference`` is candidate minus baseline, in hit ratio (0.01 is one point); ``low`` and ``high`` bound the

@@ -72,8 +72,8 @@ def contrasts(
 def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
     """Returns the name of each cell's prefetching: ``none``, or ``planner 2/request 500 ms``.
 
-    Parameters are part of the name if cells of one policy have different ones. A planner for each user, in caches
-    whose policy learns nothing, is ``planner 2/request 500 ms, models own``.
+    Parameters are part of the name if cells of one policy have different ones. In per-user caches whose policy learns
+    nothing, the name says what the planner sees: ``planner 2/request 500 ms, device knowledge``.
     """
     is_of_planner = run_of_cache(results) != results["run"]
     chosen = results["prefetch_parameters"].groupby(results["prefetch"]).nunique()
@@ -86,21 +86,21 @@ def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
         parameters = f" {row['prefetch_parameters']}" if row["prefetch"] in several else ""
         names.append(
             f"{row['prefetch']}{parameters} {row['prefetch_budget']} {float(row['prefetch_latency_us']) / 1000:g} ms"
-            + (f", models {row['models']}" if own else "")
+            + (f", {row['knowledge']} knowledge" if own else "")
         )
     return pd.Series(names, index=results.index, dtype="string")
 
 
 def run_of_cache(results: pd.DataFrame) -> "pd.Series[str]":
-    """Returns the run of each cell without the models of a planner, for caches whose policy learns nothing.
+    """Returns the run of each cell without the knowledge of a planner, for caches whose policy learns nothing.
 
-    Those caches are the same without prefetching, whether all users share a planner or each has one.
+    Those caches are the same without prefetching, whatever a planner sees. A policy whose cells without prefetching
+    have a knowledge learns.
     """
-    of_policy = results["models"].notna() & (results["prefetch"].isna() | (results["models"] != "own").fillna(False))
-    learners = set(results["label"][of_policy.astype(bool)])
-    is_of_planner = results["models"].notna() & results["prefetch"].notna() & ~results["label"].isin(learners)
+    learners = set(results["label"][results["knowledge"].notna() & results["prefetch"].isna()])
+    is_of_planner = results["knowledge"].notna() & results["prefetch"].notna() & ~results["label"].isin(learners)
     runs = results["run"].astype("string")
-    return runs.where(~is_of_planner, runs.str.replace(", models own", "", regex=False))
+    return runs.where(~is_of_planner, runs.str.replace(", (server|device) knowledge", "", regex=True))
 
 
 def prefetching(results: pd.DataFrame) -> pd.DataFrame:

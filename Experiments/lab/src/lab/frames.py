@@ -26,7 +26,7 @@ COLUMNS: Mapping[str, str] = {
     "run": _TEXT,
     "parameters": _TEXT,
     "mode": _TEXT,
-    "models": _TEXT,
+    "knowledge": _TEXT,
     "capacity": _ORDERED,
     "capacity_size": _INTEGER,
     "memory_capacity_size": _INTEGER,
@@ -233,7 +233,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         "run": _run(document["label"], identity),
         "parameters": canonical_json(identity.get("parameters", {})),
         "mode": identity["mode"],
-        "models": identity.get("models"),
+        "knowledge": identity.get("knowledge"),
         "capacity": identity.get("capacity"),
         "capacity_size": document.get("capacity"),
         "memory_capacity_size": document.get("memory_capacity"),
@@ -282,9 +282,10 @@ def _row(cell: Cell) -> dict[str, Any]:
 
 def _run(label: str, identity: Mapping[str, Any]) -> str:
     """Returns the label with what else distinguishes a policy's runs in one setting, besides seed and permutation."""
-    for name in ("models", "kernels"):
-        if name in identity:
-            label += f", {name} {identity[name]}"
+    if "knowledge" in identity:
+        label += f", {identity['knowledge']} knowledge"
+    if "kernels" in identity:
+        label += f", kernels {identity['kernels']}"
     # Of a policy that is not of Halcyon.
     version = identity.get("parameters", {}).get("version", "1")
     return label if version == "1" else f"{label}, version {version}"

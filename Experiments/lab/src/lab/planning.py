@@ -29,8 +29,8 @@ class PlannedCell:
     capacity: str
     #: ``shared`` or ``per_user``.
     mode: str
-    #: How models are shared between per-user caches; None for a policy that does not learn.
-    models: str | None
+    #: ``device`` or ``server``: what the learners of per-user caches see; None where nothing learns.
+    knowledge: str | None
     #: The prefetch policy; None without.
     prefetch: str | None
     #: The label control.
@@ -46,7 +46,7 @@ class PlannedCell:
     def name(self) -> str:
         """A short description for messages."""
         parts = [f"{self.label} at {self.capacity}", self.mode.replace("_", " ")]
-        parts += [f"models {self.models}"] if self.models else []
+        parts += [f"{self.knowledge} knowledge"] if self.knowledge else []
         parts += [f"prefetch {self.prefetch}"] if self.prefetch else []
         parts += [] if self.labels == "given" else [f"labels {self.labels}"]
         parts += [] if self.seed is None else [f"seed {self.seed}"]
@@ -56,7 +56,7 @@ class PlannedCell:
     def setting(self) -> tuple[Any, ...]:
         """What a cell and its parts by user have in common."""
         return (
-            self.label, self.trace, self.capacity, self.mode, self.models, self.prefetch, self.labels, self.seed
+            self.label, self.trace, self.capacity, self.mode, self.knowledge, self.prefetch, self.labels, self.seed
         )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _planned_cell(cell: dict[str, Any]) -> PlannedCell:
         trace=str(cell["trace"]),
         capacity=str(cell["capacity"]),
         mode=str(cell["mode"]),
-        models=cell.get("models"),
+        knowledge=cell.get("knowledge"),
         prefetch=cell.get("prefetch"),
         labels=str(cell["labels"]),
         seed=None if seed is None else int(seed),

@@ -21,8 +21,8 @@ package struct HypothesisOptions: Sendable, Equatable, Codable {
     package var confidence = 0.95
     /// The smallest relevant gain in hit ratio, the margin of the verdicts. The default is 0.005.
     package var margin = 0.005
-    /// The sharing of models between per-user caches. The default is shared.
-    package var models = ModelSharing.shared
+    /// What the learners and the prefetch policies of per-user caches see. The default is device knowledge.
+    package var knowledge = Knowledge.device
     /// The maximum number of requests of a trace. Nil by default: no limit. It is only recorded; the traces of the
     /// fields are already limited.
     package var limit: Int?

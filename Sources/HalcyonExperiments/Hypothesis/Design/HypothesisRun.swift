@@ -89,7 +89,8 @@ struct FieldRunner: Sendable {
         options.seed = self.options.seed &+ UInt64(seed)
         options.prefetch = prefetch
         var replay = ReplayJob(
-            policy: policy, capacity: field.capacities[job.capacity], mode: field.mode, models: self.options.models,
+            policy: policy, capacity: field.capacities[job.capacity], mode: field.mode,
+            knowledge: self.options.knowledge,
             options: options)
         replay.comparesWithoutPrefetching = false
         // The initialiser of the field has resolved every capacity once, so no resolution fails here.

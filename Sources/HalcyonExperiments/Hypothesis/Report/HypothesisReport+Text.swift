@@ -18,7 +18,7 @@ extension HypothesisReport {
                 (emphasis ? "\u{1B}[1m\(sentence)\u{1B}[0m" : sentence) + "\n"
             }
             for result in results where result.trace == trace.path {
-                text += "\n" + Self.title(result) + "\n"
+                text += "\n" + title(result) + "\n"
                 text += Self.table(of: result, emphasis: emphasis)
                 if let reference = result.gapReference {
                     let isMark = trace.sizesVary ? "; sizes vary, so it is a mark and not the optimum" : ""
@@ -32,7 +32,7 @@ extension HypothesisReport {
         return text
     }
 
-    private static func title(_ result: HypothesisResult) -> String {
+    private func title(_ result: HypothesisResult) -> String {
         let isShare = result.capacityAsked.last == "%"
         let bytes = isShare ? result.capacity.bytesForPeople : result.capacity.exactBytesForPeople
         let amount = result.capacityUnit == .bytes ? bytes : "\(result.capacity.grouped) objects"
@@ -43,7 +43,8 @@ extension HypothesisReport {
             ? "\(drawn.count.grouped) users or groups of users"
             : "\(drawn.count.grouped) time blocks, worth \(Int(drawn.effectiveCount)) independent ones"
         let ahead = result.prefetch.map { ", \($0.policy) prefetches \($0.budget)" } ?? ""
-        return "capacity \(amount)\(requested)\(result.mode == .perUser ? " a user" : "")\(ahead), "
+        let user = result.mode == .perUser ? " a user, \(options.knowledge.rawValue) knowledge" : ""
+        return "capacity \(amount)\(requested)\(user)\(ahead), "
             + "\(result.requests.grouped) requests counted; intervals over \(units)"
     }
 

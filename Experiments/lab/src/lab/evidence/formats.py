@@ -45,12 +45,12 @@ def server(cells: pd.DataFrame) -> pd.DataFrame:
 
     Those of policies that learn nothing are among them.
     """
-    return cells[cells["models"].fillna("shared") != "own"]
+    return cells[cells["knowledge"].fillna("server") != "device"]
 
 
 def device(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns the cells with device knowledge: each user has a model and a planner, which see that user alone."""
-    return cells[cells["models"].fillna("shared") == "own"]
+    return cells[cells["knowledge"].fillna("server") == "device"]
 
 
 def fetched(cells: pd.DataFrame) -> float:

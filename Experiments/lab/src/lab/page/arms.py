@@ -16,7 +16,7 @@ SETTING_KEY = ["trace", "fingerprint", "mode", "warmup", "result_version", "user
 #: The columns that the sections use; groups of a frame with fewer columns are made faster.
 _COLUMNS = [
     "hash", "trace", "fingerprint", "mode", "policy", "run", "labels", "seed", "capacity", "capacity_size", "size_unit", "tiers",
-    "models", "trace_objects", "trace_distinct_size",
+    "knowledge", "trace_objects", "trace_distinct_size",
     "folder", "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "warmup", "users_part",
     "result_version", "trace_requests", "requests", "hits", "size", "hit_size", "prefetched", "prefetches_used",
     "prefetches_late", "object_hit_ratio", "byte_hit_ratio", "requests_per_second",
@@ -61,11 +61,6 @@ _SYMBOLS = ("diamond", "square", "circle", "triangle-up", "triangle-down", "pent
 SERVER, DEVICE = "server knowledge", "device knowledge"
 
 
-def knowledge_name(run: str) -> str:
-    """Returns a run with who knew what in place of the sharing of models."""
-    return run.replace(", models shared", f", {SERVER}").replace(", models own", f", {DEVICE}")
-
-
 def latency_name(microseconds: float) -> str:
     """Returns a latency in words."""
     if microseconds == 0:
@@ -83,7 +78,7 @@ def with_arms(results: pd.DataFrame) -> pd.DataFrame:
     made["capacity"] = results["capacity"].astype("string")
     caches = run_of_cache(results)
     arms = [_arm(row, str(cache), several) for row, cache in zip(results.to_dict("records"), caches)]
-    made["policy_run"] = pd.Series([knowledge_name(str(run)) for run in caches], index=results.index, dtype="string")
+    made["policy_run"] = pd.Series([str(run) for run in caches], index=results.index, dtype="string")
     made["run"] = pd.Series(arms, index=results.index, dtype="string")
     made["control"], made["fetcher"] = results["label_control"], results["prefetch"]
     made["latency_us"] = results["prefetch_latency_us"]
@@ -151,8 +146,8 @@ def _several(results: pd.DataFrame) -> set[str]:
 
 
 def _arm(row: dict[Any, Any], cache: str, several: set[str]) -> str:
-    """Returns the name of an arm. ``cache`` is its run without the models of a planner."""
-    name = knowledge_name(cache)
+    """Returns the name of an arm. ``cache`` is its run without the knowledge of a planner."""
+    name = cache
     if row["label_control"] != "given":
         name += f", labels {row['label_control']}"
     if not pd.isna(row["prefetch"]):
@@ -160,8 +155,8 @@ def _arm(row: dict[Any, Any], cache: str, several: set[str]) -> str:
         for column in ("prefetch_budget", "prefetch_parameters"):
             if column in several:
                 name += f", {row[column]}"
-        if row["mode"] == "per_user" and SERVER not in name and DEVICE not in name:
-            name += f", {DEVICE if row['models'] == 'own' else SERVER}"
+        if not pd.isna(row["knowledge"]) and SERVER not in name and DEVICE not in name:
+            name += f", {row['knowledge']} knowledge"
     return name
 
 

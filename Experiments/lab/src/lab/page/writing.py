@@ -19,7 +19,7 @@ from lab.contrasting import OFFLINE
 from lab.errors import ResultsError, UsageError
 from lab.frames import frame
 from lab.page import sections
-from lab.page.arms import knowledge_name, with_arms
+from lab.page.arms import with_arms
 from lab.page.calibration import read_runs
 from lab.page.columns import cell_columns
 from lab.page.reading import Stored, read
@@ -84,7 +84,7 @@ def _data(stored: Stored, results: pd.DataFrame, baseline: str | None, measure: 
     """Returns what the scripts of the page draw."""
     arms = with_arms(results)
     labels = sorted(set(arms["run"]))
-    reference = knowledge_name(baseline) if baseline else "lru" if "lru" in labels else labels[0]
+    reference = baseline if baseline else "lru" if "lru" in labels else labels[0]
     if reference not in labels:
         raise UsageError(f"no cell has the run '{reference}'; runs in these results: {', '.join(labels)}.")
     cells = {cell.hash: cell for cell in stored.cells}
