@@ -48,6 +48,9 @@ public enum PrefetchCatalogue {
             name: "mithril", summary: "the objects that were repeatedly requested together", source: "Yang et al. 2017",
             traits: [], make: { MithrilPrefetch($0) }),
         Entry(
+            name: "announced", summary: "the first objects of the announced list that the cache lacks", source: "",
+            traits: [.usesAnnouncements], make: { AnnouncedPrefetch(AnnouncedParameters(), $0) }),
+        Entry(
             name: "next-key", summary: "the object whose key is the next number, whether or not it exists",
             source: "Smith 1978", traits: [.usesKeys],
             make: { NextKeyPrefetch($0) }),
@@ -74,4 +77,6 @@ public struct PrefetchTraits: OptionSet, Sendable, Hashable {
     public static let usesKeys = PrefetchTraits(rawValue: 1 << 2)
     /// The policy trains a model.
     public static let learns = PrefetchTraits(rawValue: 1 << 3)
+    /// The policy proposes announced objects only.
+    public static let usesAnnouncements = PrefetchTraits(rawValue: 1 << 4)
 }

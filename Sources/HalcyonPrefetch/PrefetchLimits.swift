@@ -22,7 +22,7 @@ public struct PrefetchLimits: Sendable, Equatable {
         case "popular", "mithril": self.init(objects: objects)
         case "visit-refill", "visit-planner": self.init(objects: objects, users: users - 1)
         case "category-popular": self.init(objects: objects, users: users - 1, categories: categories)
-        case "next-key": self.init()
+        case "next-key", "announced": self.init()
         default: return nil
         }
     }

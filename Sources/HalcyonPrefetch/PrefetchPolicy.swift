@@ -22,7 +22,8 @@ public protocol PrefetchPolicy: AnyObject {
     /// Defines the members of a category set, once. Ignored by default.
     func define(categorySet: CategorySetID, members: [UInt32])
 
-    /// Announces an object that exists from now on and has not been requested. Ignored by default.
+    /// Announces an object that exists from now on. Usually it has not been requested. Objects of a list come one after the
+    /// other in its order; see ``AnnouncedObject/rank``. Ignored by default.
     func announce(_ object: AnnouncedObject)
 
     /// Records a request for an object.
@@ -133,12 +134,25 @@ public struct AnnouncedObject: Sendable, Equatable {
     public var size: Int
     /// The time since which the object exists, in microseconds.
     public var time: Int64
+    /// The place of the object in a list, from 0 for what is recommended first. A list begins with rank 0 and replaces the one
+    /// before. Nil for an object that was announced without a list.
+    public var rank: Int?
+    /// The server's count of the requests of all users in the period of the list. Nil if it sends none.
+    public var count: Int?
+
+    /// The largest number of objects of a list.
+    public static let longestList = 10_000
 
     /// Creates an object. The time 0 stands for an object that has always existed.
-    public init(object: UInt32, categories: CategorySetID = 0, size: Int = 1, time: Int64 = 0) {
+    public init(
+        object: UInt32, categories: CategorySetID = 0, size: Int = 1, time: Int64 = 0, rank: Int? = nil,
+        count: Int? = nil
+    ) {
         self.object = object
         self.categories = categories
         self.size = size
         self.time = time
+        self.rank = rank
+        self.count = count
     }
 }

@@ -92,7 +92,7 @@ struct UsageTests {
             "t.csv --only --prefetch crystal-ball",
             """
             There is no prefetch policy 'crystal-ball': give one of planner, markov, markov-user, popular, category-popular, \
-            visit-planner, visit-refill, mithril, next-key, recorded, or none.
+            visit-planner, visit-refill, mithril, announced, next-key, recorded, or none.
             """),
         Mistake(
             "t.csv --only --prefetch planner --prefetch-budget 2/hour",
@@ -145,6 +145,17 @@ struct UsageTests {
             per-resident, total.
             """),
         Mistake("t.csv --knowledge server", "--knowledge needs --per user."),
+        Mistake(
+            "t.csv --per user --prefetch popular --announce popular(count=1000000)",
+            "count=1000000 is no number of entries of a list: give 1 to 10000."),
+        Mistake(
+            "t.csv --per user --prefetch announced",
+            "announced fetches announced objects, and nothing is announced: add --per user and --announce 'popular(count=100, "
+                + "every=1h)'."),
+        Mistake(
+            "t.csv --announce popular",
+            "Announcements are sent to the prefetch policy of each user's device: add --per user and a --prefetch that "
+                + "learns, with device knowledge, or leave --announce out."),
         Mistake(
             "t.csv --per user --models own",
             "There is no --models: give --knowledge device (one model a user) or --knowledge server."),

@@ -157,12 +157,16 @@ struct RequestedRuns {
     private static func options(_ command: RunCommand) throws -> [ReplayOptions] {
         let model = try command.latency.map { try LatencyModel(parsing: $0) }
         let warmup = try Warmup(parsing: command.warmup)
+        let announcements = try command.announce.map { text throws(ReplayError) in
+            try AnnouncementOptions(parsing: text)
+        }
         let requested: [PrefetchOptions?] = try command.prefetching.options(latency: model)
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
                 warmup: warmup, seed: command.seed ?? 1, windows: command.windows ?? 10,
                 byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
-                timings: command.timings, prefetch: prefetch)
+                timings: command.timings, prefetch: prefetch,
+                announcements: prefetch == nil && command.prefetching.isOn ? nil : announcements)
         }
     }
 

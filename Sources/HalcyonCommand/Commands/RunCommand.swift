@@ -91,6 +91,15 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Prefetching") var prefetching: PrefetchArguments
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --prefetch, --per user and device knowledge: at its first request in each period, a device receives the objects \
+            that all users requested most in the last period. Also counts=on, the server's counts, and entry-bytes=64. The bytes \
+            of the lists are reported.
+            """, valueName: "popular(count=100, every=1h)"))
+    var announce: String?
+
     @Flag(
         help: """
             Let entries expire by the lifetimes of the trace, as libCacheSim does: from a CSV's column ttl (or --columns ttl=…), \

@@ -10,7 +10,7 @@ struct PrefetchArguments: ParsableArguments {
         help: ArgumentHelp(
             "Prefetch by a policy: " + PrefetchCatalogue.entries.map(\.name).joined(separator: ", ")
                 + ", recorded (the prefetches of an access log) or none; several may be separated by commas, and 'none' among them is a run without prefetching. "
-                + "The planner has parameters: planner(price=0.05). "
+                + "Some have parameters: planner(price=0.05), announced(first=6). "
                 + "(default: none)", valueName: "policy"))
     var prefetch: [String] = []
 

@@ -116,6 +116,7 @@ extension StoredCell.Counts {
         prefetched = added(prefetched, other.prefetched)
         prefetchesUsed = added(prefetchesUsed, other.prefetchesUsed)
         prefetchesLate = added(prefetchesLate, other.prefetchesLate)
+        announcedBytes = added(announcedBytes, other.announcedBytes)
         prefetchedSize = added(prefetchedSize, other.prefetchedSize)
         prefetchWastedSize = added(prefetchWastedSize, other.prefetchWastedSize)
         memoryHits = added(memoryHits, other.memoryHits)

@@ -52,7 +52,7 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
             switch condition.field {
             case "label": .policies
             case "build", "result_version": IgnoredParts(names: ["result_version", "kernels"])
-            case "mode", "prefetch": IgnoredParts(names: [condition.field], loose: ["knowledge"])
+            case "mode", "prefetch": IgnoredParts(names: [condition.field], loose: ["knowledge", "announce"])
             case "seed": IgnoredParts()
             case _ where condition.isParameter:
                 IgnoredParts(names: [ResultRow.prefix + condition.parameter], loose: ["kernels"])
@@ -132,6 +132,7 @@ extension CellIdentity {
             let parameters = prefetch.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             return "\(prefetch.policy)(\(parameters.joined(separator: ","))) \(prefetch.budget) \(prefetch.latencyUs)"
         }
+        parts["announce"] = announce
         parts["kernels"] = kernels
         parts["users"] = users
         return parts

@@ -87,6 +87,7 @@ public struct ResultRow: Sendable {
         ("prefetch_parameters", { cell, _ in cell.identity.prefetch.flatMap { json($0.parameters) } }),
         ("prefetch_budget", { cell, _ in cell.identity.prefetch.map { .text($0.budget) } }),
         ("prefetch_latency_us", { cell, _ in cell.identity.prefetch.map { .whole($0.latencyUs) } }),
+        ("announce", { cell, _ in cell.identity.announce.map { .text($0) } }),
         ("time_resolution_us", { cell, _ in cell.trace.timeResolutionUs.map { .whole($0) } }),
         ("warmup", { cell, _ in .text(cell.identity.warmup) }),
         ("users_part", { cell, _ in cell.identity.users.map { .text($0) } }),
@@ -110,6 +111,7 @@ public struct ResultRow: Sendable {
         ("warmup_requests", { cell, _ in whole(cell.counts.warmupRequests) }),
         ("prefetched", { cell, _ in whole(cell.counts.prefetched) }),
         ("prefetches_used", { cell, _ in whole(cell.counts.prefetchesUsed) }),
+        ("announced_bytes", { cell, _ in whole(cell.counts.announcedBytes) }),
         ("prefetches_late", { cell, _ in whole(cell.counts.prefetchesLate) }),
         ("prefetched_size", { cell, _ in whole(cell.counts.prefetchedSize) }),
         ("prefetch_wasted_size", { cell, _ in whole(cell.counts.prefetchWastedSize) }),
@@ -206,7 +208,7 @@ extension CellIdentity {
         guard let prefetch else { return "none" }
         let milliseconds = (Double(prefetch.latencyUs) / 1_000).decimals(prefetch.latencyUs % 1_000 == 0 ? 0 : 3)
         let latency = prefetch.latencyUs == 0 ? "" : ", latency \(milliseconds) ms"
-        return "\(prefetch.policy), \(prefetch.budget)\(latency)"
+        return "\(prefetch.policy), \(prefetch.budget)\(latency)" + (announce.map { ", announced \($0)" } ?? "")
     }
 }
 

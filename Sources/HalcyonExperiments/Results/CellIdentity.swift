@@ -68,6 +68,8 @@ package struct CellIdentity: Sendable, Hashable, Codable {
     package var knowledge: Knowledge?
     /// The prefetching. Nil without.
     package var prefetch: Prefetch?
+    /// The announcements with every value; see `AnnouncementOptions`. Nil without.
+    package var announce: String?
     /// The seed. Nil if the run draws no random numbers.
     package var seed: UInt64?
     /// The requests that are not counted, in the notation of `Warmup`: a share (`0.25`), a number of requests
@@ -113,6 +115,7 @@ package struct CellIdentity: Sendable, Hashable, Codable {
                 idleTimeUs: $0.idleTime == PlanningMoment.idleTime ? nil : $0.idleTime,
                 keys: $0.traits.contains(.usesKeys) ? requests.keys : nil, recording: requests.recording)
         }
+        announce = job.options.announcements?.description
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description
         warmup = job.options.warmup.description

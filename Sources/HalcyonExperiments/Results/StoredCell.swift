@@ -57,6 +57,8 @@ package struct StoredCell: Sendable, Codable, Equatable {
         package var prefetchedSize: Int?
         /// The total size of the prefetched objects that were not used.
         package var prefetchWastedSize: Int?
+        /// The bytes of the lists that a server announced.
+        package var announcedBytes: Int?
         /// The requests served from memory.
         package var memoryHits: Int?
         /// The requests served from disk.
@@ -126,7 +128,8 @@ package struct StoredCell: Sendable, Codable, Equatable {
             stale: result.stale, warmupRequests: result.warmupRequests,
             prefetched: result.prefetch?.fetched, prefetchesUsed: result.prefetch?.used,
             prefetchesLate: result.prefetch?.late, prefetchedSize: result.prefetch?.fetchedSize,
-            prefetchWastedSize: result.prefetch?.wastedSize, memoryHits: result.tiers?.memoryHits,
+            prefetchWastedSize: result.prefetch?.wastedSize,
+            announcedBytes: result.prefetch?.announcements?.bytes, memoryHits: result.tiers?.memoryHits,
             diskHits: result.tiers?.diskHits, networkFetches: result.tiers?.networkFetches)
         latency =
             result.tiers.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }

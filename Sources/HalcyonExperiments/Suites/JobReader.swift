@@ -72,6 +72,13 @@ struct JobReader {
         }
     }
 
+    /// Reads announcements: `popular(count=100, every=1h)`, or `none`.
+    func announcements(_ value: YAMLValue) throws(ReplayError) -> AnnouncementOptions? {
+        let text = try value.text(as: "Announcements")
+        if text == "none" { return nil }
+        do { return try AnnouncementOptions(parsing: text) } catch { throw value.fault(error.description) }
+    }
+
     /// Reads two tiers: `{memory: 64MB, disk: 1GB, memory_policy: lru, memory_lifetime: 300s, latency: "network=150"}`.
     func tiers(_ value: YAMLValue) throws(ReplayError) -> TierOptions {
         let fields = try value.fields(

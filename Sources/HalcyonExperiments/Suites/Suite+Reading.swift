@@ -89,7 +89,8 @@ private struct SuiteReader {
     func experiment(_ value: YAMLValue, traces: [String]) throws(ReplayError) -> SuiteExperiment {
         let fields = try value.fields(
             accepting: [
-                "name", "traces", "modes", "policies", "capacities", "tiers", "knowledge", "prefetch", "seeds",
+                "name", "traces", "modes", "policies", "capacities", "tiers", "knowledge", "prefetch", "announce",
+                "seeds",
                 "labels",
                 "permutations", "warmup", "limits",
             ],
@@ -145,6 +146,9 @@ private struct SuiteReader {
                 }
             }
             if prefetching.listOrOne().isEmpty { throw prefetching.emptyList }
+        }
+        experiment.announce = try list(fields["announce"], or: experiment.announce) { value throws(ReplayError) in
+            try jobs.announcements(value)
         }
         if let seeds = fields["seeds"] { experiment.seeds = try jobs.seeds(seeds) }
         if let warmup = fields["warmup"] { experiment.warmup = try jobs.warmup(warmup) }

@@ -112,6 +112,8 @@ package struct SuiteExperiment: Sendable {
     package var knowledge: [Knowledge] = [.device]
     /// The prefetching; `nil` stands for none.
     package var prefetch: [PrefetchOptions?] = [nil]
+    /// The announcements to the devices of per-user caches; `nil` stands for none. Only with prefetching and device knowledge.
+    package var announce: [AnnouncementOptions?] = [nil]
     /// The seeds of runs that draw random numbers. The default is 1.
     package var seeds: [UInt64] = [1]
     /// The labels. Runs that do not look at categories have those of the trace only.
@@ -137,7 +139,11 @@ package struct SuiteExperiment: Sendable {
                 places.flatMap { place in
                     knowledge.enumerated().flatMap { number, knowledge in
                         prefetch.flatMap { prefetch in
-                            seeded(row, mode, place, knowledge, isFirst: number == 0, prefetch)
+                            announce.enumerated().flatMap { order, announcements in
+                                seeded(
+                                    row, mode, place, knowledge, isFirst: number == 0, prefetch, announcements,
+                                    isFirstAnnouncement: order == 0)
+                            }
                         }
                     }
                 }
@@ -153,7 +159,7 @@ package struct SuiteExperiment: Sendable {
 
     private func seeded(
         _ row: Row, _ mode: ReplayMode, _ place: Place, _ knowledge: Knowledge, isFirst: Bool,
-        _ prefetch: PrefetchOptions?
+        _ prefetch: PrefetchOptions?, _ announcements: AnnouncementOptions?, isFirstAnnouncement: Bool
     ) -> [SuiteJob] {
         let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch)
         var job: ReplayJob
@@ -170,6 +176,11 @@ package struct SuiteExperiment: Sendable {
         }
         job.knowledge = knowledge
         if job.statedKnowledge == nil, !isFirst { return [] }
+        if job.hasPrefetchPolicyPerUser {
+            job.options.announcements = announcements
+        } else if !isFirstAnnouncement {
+            return []
+        }
         let labels = job.usesCategories ? labels : labels.contains(.given) ? [.given] : []
         let seeds = job.isRandomised ? seeds : Array(seeds.prefix(1))
         return labels.flatMap { labels in

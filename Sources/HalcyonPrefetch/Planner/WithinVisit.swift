@@ -39,9 +39,9 @@ struct WithinVisit: ~Copyable {
     private(set) var threshold: PrefetchThreshold
     private let usesCategories: Bool
     private let latency: Int64
-    /// The objects that were announced last, newest first.
+    /// The objects that were announced last, newest first; of one list, by rank.
     private(set) var newest = RankedLists(width: PlannerCategories.announcedWidth)
-    /// The number of announcements, which is halved at ``mostAnnouncements``.
+    /// The number of announcements, of which a list has ``AnnouncedObject/longestList``; halved at ``mostAnnouncements``.
     var announcements: Float = 0
 
     init(_ parameters: PlannerParameters, _ context: PrefetchContext) {
@@ -67,20 +67,27 @@ struct WithinVisit: ~Copyable {
     }
 
     mutating func announce(_ object: AnnouncedObject) {
+        // A list has the numbers of a whole one, the first object the highest.
+        if object.rank == 0 { countAnnouncements(by: Float(AnnouncedObject.longestList)) }
         guard object.object < PlannerObjects.bound, objects[object.object].count == 0 else { return }
         objects.announce(object, now: now)
+        if object.rank == nil { countAnnouncements(by: 1) }
+        let number = announcements - Float(object.rank ?? 0)
+        newest.raise(object.object, to: number, in: 0)
+        guard usesCategories else { return }
+        for member in habits.sets[object.categories].prefix(PlannerCategories.maxMembers) {
+            categories.announce(object.object, in: member, number: number)
+        }
+    }
+
+    private mutating func countAnnouncements(by step: Float) {
         if announcements >= Self.mostAnnouncements {
             // Their numbers stay exact in 32 bits; the order does not change.
             announcements /= 2
             newest.lowerAll(by: announcements)
             categories.lowerAnnounced(by: announcements)
         }
-        announcements += 1
-        newest.raise(object.object, to: announcements, in: 0)
-        guard usesCategories else { return }
-        for member in habits.sets[object.categories].prefix(PlannerCategories.maxMembers) {
-            categories.announce(object.object, in: member, number: announcements)
-        }
+        announcements += step
     }
 
     mutating func note(_ access: Access, isHit: Bool) {

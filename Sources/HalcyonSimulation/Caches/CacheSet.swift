@@ -159,6 +159,9 @@ struct CacheSet {
             if definesEach { definitions.define(index, of: block, in: cache, number: number) }
             if prefetches {
                 let access = block.access(index, requestNumber: 0)
+                for announced in prefetching?.dueList(at: access.time) ?? [] {
+                    definitions.define(announced.categories, of: block, in: cache, number: number)
+                }
                 outcomes[index] =
                     prefetching?.serve(
                         access, cache: number, position: block.position(index), isCounted: isCounted, times: times)
@@ -345,7 +348,13 @@ private struct ReportedCategorySets {
     mutating func define(
         _ index: Int, of block: borrowing RequestBlock, in cache: TieredCache, number: Int
     ) {
-        guard let set = block.categories?[index], set != 0 else { return }
+        guard let set = block.categories?[index] else { return }
+        define(set, of: block, in: cache, number: number)
+    }
+
+    /// Reports a set, if the cache does not know it.
+    mutating func define(_ set: CategorySetID, of block: borrowing RequestBlock, in cache: TieredCache, number: Int) {
+        guard set != 0 else { return }
         while known.count <= number { known.append([]) }
         if known[number].insert(set).inserted { cache.define(set, Array(block.categorySets[set])) }
     }

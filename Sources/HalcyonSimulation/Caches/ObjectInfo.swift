@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// The size and the categories of each object at its last request so far.
@@ -82,6 +83,18 @@ final class ObjectInfo {
         markKnown(place)
         noted?.append(object)
         return sizes[place]
+    }
+
+    /// Records what an announcement states of an object.
+    func announce(_ announced: AnnouncedObject) {
+        let object = Int(announced.object)
+        guard object < sizes.count else { return }
+        sets[object] = announced.categories
+        if !usesUniformSizes {
+            sizes[object] = announced.size
+            markKnown(object)
+        }
+        noted?.append(announced.object)
     }
 
     private func markKnown(_ object: Int) {

@@ -34,6 +34,14 @@ struct PrefetchLane {
     private let clock = ContinuousClock()
     private var requests = 0
     private let cachesPerUser: Bool
+    /// The lists that each device receives, and the last period in which the present one received its list. Nil without
+    /// announcements.
+    private let lists: AnnouncedLists?
+    private var lastPeriod = -1
+    /// With announcements, the numbers that the present device gives objects when it first hears of them, by their numbers in the
+    /// trace. Without, the source numbers them so.
+    private var numbers: [UInt32: UInt32] = [:]
+    private let categorySets: CategorySets
     /// The timers of a policy that plans between requests.
     private var timers: VisitTimers
     /// The recorded moments of all users that no timer gives: the app entered the background, or a condition ended.
@@ -63,6 +71,8 @@ struct PrefetchLane {
         endOfWarmup = trace.flatMap { warmup > 0 ? $0.times[warmup - 1] : nil } ?? .min
         end = trace?.times.last ?? .min
         cachesPerUser = context.cachesPerUser
+        lists = job.options.announcements.flatMap { options in trace.map { AnnouncedLists(options, $0) } }
+        categorySets = facts.categorySets
         timers = VisitTimers(idleTime: options.idleTime)
         counts = PrefetchTally(unit: facts.unit)
         self.options = options
@@ -88,6 +98,8 @@ struct PrefetchLane {
             objects.forget()
             moments = allMoments.filter { Int($0.user) == number }
             momentsPast = 0
+            lastPeriod = -1
+            numbers.removeAll(keepingCapacity: true)
         }
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
@@ -118,6 +130,8 @@ struct PrefetchLane {
             apply(recorded[repeated], isCounted: isCounted)
             repeated += 1
         }
+        announce(dueList(at: request.time), at: request.time, isCounted: isCounted)
+        if lists != nil { request.object = self.number(of: request.object) }
         guard let cache = caches[number] else { return .miss }
         var access = request
         access.entry = .none
@@ -134,6 +148,36 @@ struct PrefetchLane {
             counts.planningNanoseconds += Int((clock.now - start).inSeconds * 1e9)
         }
         return outcome
+    }
+
+    /// Returns the list that the present device receives at its next request, at a time; empty if it has it already.
+    func dueList(at time: Int64) -> [AnnouncedObject] {
+        guard let lists else { return [] }
+        let period = lists.period(of: time)
+        return period > lastPeriod ? lists[period] : []
+    }
+
+    /// Returns the device's number of an object, and assigns one if it has none.
+    private mutating func number(of object: UInt32) -> UInt32 {
+        if let known = numbers[object] { return known }
+        let number = UInt32(numbers.count)
+        numbers[object] = number
+        return number
+    }
+
+    private mutating func announce(_ list: [AnnouncedObject], at time: Int64, isCounted: Bool) {
+        if let lists { lastPeriod = max(lastPeriod, lists.period(of: time)) }
+        if list.isEmpty { return }
+        for object in list {
+            var object = object
+            object.object = number(of: object.object)
+            define(object.categories, of: categorySets)
+            objects.announce(object)
+            policy.announce(object)
+        }
+        guard isCounted else { return }
+        counts.announcedLists += 1
+        counts.announcedEntries += list.count
     }
 
     private mutating func apply(_ event: TraceRecording.Event, isCounted: Bool) {
@@ -188,13 +232,14 @@ struct PrefetchLane {
     /// Reports the new category sets of a block to the policy.
     mutating func define(_ block: borrowing RequestBlock) {
         guard let categories = block.categories else { return }
-        while isKnownSet.count < block.categorySets.count { isKnownSet.append(false) }
-        for index in 0..<block.count {
-            let set = categories[index]
-            if set == 0 || isKnownSet[Int(set)] { continue }
-            isKnownSet[Int(set)] = true
-            policy.define(categorySet: set, members: Array(block.categorySets[set]))
-        }
+        for index in 0..<block.count { define(categories[index], of: block.categorySets) }
+    }
+
+    private mutating func define(_ set: CategorySetID, of sets: CategorySets) {
+        while isKnownSet.count < sets.count { isKnownSet.append(false) }
+        if set == 0 || isKnownSet[Int(set)] { return }
+        isKnownSet[Int(set)] = true
+        policy.define(categorySet: set, members: Array(sets[set]))
     }
 }
 

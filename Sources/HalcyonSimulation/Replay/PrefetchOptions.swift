@@ -10,6 +10,8 @@ public struct PrefetchOptions: Sendable, Equatable {
     public var planner: PlannerParameters
     /// The parameters of the policy `visit-planner`, if it is the policy.
     public var visitPlanner = VisitPlannerParameters()
+    /// The parameters of the policy `announced`, if it is the policy.
+    public var announced = AnnouncedParameters()
     /// The pretrained model that the planner starts with; it continues learning. Nil by default.
     public var pretrained: PretrainedPlanner?
     /// The prefetch budget of each cache.
@@ -29,11 +31,13 @@ public struct PrefetchOptions: Sendable, Equatable {
     /// The name that repeats what a log recorded in place of a policy.
     package static let recordedName = "recorded"
     private static let visitPlannerName = "visit-planner"
+    private static let announcedName = "announced"
 
     /// Creates prefetching options for a policy as text.
     ///
     /// - Parameters:
-    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners accept parameters: `planner(price=0.05)`. Or `recorded`,
+    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners and
+    ///     `announced` accept parameters: `planner(price=0.05)`. Or `recorded`,
     ///     which repeats the prefetches of an access log.
     ///   - latency: the latency of a prefetch; by default that of the tiers, or ``FetchLatency/standard``.
     /// - Throws: ``ReplayError/usage(_:)`` for an unknown policy, `PolicyError` for an unknown
@@ -48,6 +52,7 @@ public struct PrefetchOptions: Sendable, Equatable {
         switch spec.name {
         case Self.plannerName: planner = try planner.applying(spec.settings, policy: spec.name)
         case Self.visitPlannerName: visitPlanner = try visitPlanner.applying(spec.settings, policy: spec.name)
+        case Self.announcedName: announced = try announced.applying(spec.settings, policy: spec.name)
         default: _ = try NoParameters().applying(spec.settings, policy: spec.name)
         }
         policy = spec
@@ -105,6 +110,7 @@ public struct PrefetchOptions: Sendable, Equatable {
             switch policy.name {
             case Self.plannerName: PlannerParameters.table.map { ($0.name, $0.read(planner)) }
             case Self.visitPlannerName: VisitPlannerParameters.table.map { ($0.name, $0.read(visitPlanner)) }
+            case Self.announcedName: AnnouncedParameters.table.map { ($0.name, $0.read(announced)) }
             default: []
             }
         return Dictionary(values, uniquingKeysWith: { $1 })
@@ -117,6 +123,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
         if isRecorded { return RecordedPrefetches() }
         if policy.name == Self.visitPlannerName { return PrefetchPlanner(visits: visitPlanner, context: context) }
+        if policy.name == Self.announcedName { return AnnouncedPrefetch(announced, context) }
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }

@@ -100,7 +100,7 @@ public struct ReplayJob: Sendable {
         options.prefetch.map { !$0.traits.contains(.usesKeys) && !$0.isRecorded } ?? false
     }
     /// Whether each user has a prefetch policy.
-    var hasPrefetchPolicyPerUser: Bool { mode == .perUser && knowledge == .device && prefetchesByRequests }
+    package var hasPrefetchPolicyPerUser: Bool { mode == .perUser && knowledge == .device && prefetchesByRequests }
 
     /// Returns the jobs of policies × capacities; with tiers, one job per policy.
     package static func grid(
@@ -144,6 +144,7 @@ public struct ReplayJob: Sendable {
         try options.warmup.verify(trace)
         try verifyPolicy()
         try verifyUsers()
+        try verifyAnnouncements()
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         try options.prefetch?.verify(trace.recording)
@@ -176,8 +177,14 @@ public struct ReplayJob: Sendable {
                 "With device knowledge, a \(prefetch.policy.name) for each user serves one user after another, and a stream "
                     + "has them in the order of time: leave --stream out, or give --knowledge server.")
         }
+        if options.announcements != nil {
+            throw ReplayError.usage(
+                "Announcements are what all users requested in the last period, and a stream is read once: leave --stream or "
+                    + "--announce out.")
+        }
         try verifyPolicy()
         try verifyUsers()
+        try verifyAnnouncements()
         return try resolved(unit: .bytes, distinct: nil)
     }
 
@@ -218,6 +225,20 @@ public struct ReplayJob: Sendable {
                 "\(policy.info.name) shares its model between users, so that part \(users) of the users has other "
                     + "results than the whole: give each cache a model with --knowledge device, or leave --users out."
             )
+        }
+    }
+
+    /// Refuses announcements that no prefetch policy of a device receives, and a policy that needs them without any.
+    private func verifyAnnouncements() throws(ReplayError) {
+        if options.announcements != nil, !hasPrefetchPolicyPerUser {
+            throw .usage(
+                "Announcements are sent to the prefetch policy of each user's device: add --per user and a --prefetch that "
+                    + "learns, with device knowledge, or leave --announce out.")
+        }
+        if options.announcements == nil, let prefetch = options.prefetch, prefetch.traits.contains(.usesAnnouncements) {
+            throw .usage(
+                "\(prefetch.policy.name) fetches announced objects, and nothing is announced: add --per user and --announce "
+                    + "'popular(count=100, every=1h)'.")
         }
     }
 

@@ -16,11 +16,14 @@ public struct ReplayOptions: Sendable, Equatable {
     public var timings: Bool
     /// The prefetching options. Nil by default.
     public var prefetch: PrefetchOptions?
+    /// The lists of objects that a server sends to each device, for per-user caches with prefetching and device knowledge. Nil by
+    /// default: none.
+    public var announcements: AnnouncementOptions?
 
     /// Creates options. By default the whole trace counts, in ten windows, without tables, timings and prefetching.
     public init(
         warmup: Warmup = .none, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
-        timings: Bool = false, prefetch: PrefetchOptions? = nil
+        timings: Bool = false, prefetch: PrefetchOptions? = nil, announcements: AnnouncementOptions? = nil
     ) {
         self.warmup = warmup
         self.seed = seed
@@ -29,6 +32,7 @@ public struct ReplayOptions: Sendable, Equatable {
         self.byUser = byUser
         self.timings = timings
         self.prefetch = prefetch
+        self.announcements = announcements
     }
 }
 

@@ -123,14 +123,19 @@ struct TraceRequests {
     private let order: Order
     private let mode: ReplayMode
     private let part: UserPart?
+    private let namesObjects: Bool
     private var trace: Trace { input.trace }
 
-    /// - Parameter part: the users that are served, one after another; `nil` for all.
+    /// - Parameters:
+    ///   - part: the users that are served, one after another; `nil` for all.
+    ///   - namesObjects: whether blocks by user have the objects as the trace numbers them. Otherwise objects are numbered as
+    ///     entries are, by their first requests of the user.
     init(
         _ input: ReplayInput, columns: RequestColumns, warmup: Int, order: Order, mode: ReplayMode,
-        part: UserPart? = nil
+        part: UserPart? = nil, namesObjects: Bool = false
     ) {
         self.part = part
+        self.namesObjects = namesObjects
         self.input = input
         self.columns = columns
         self.warmup = warmup
@@ -185,6 +190,7 @@ struct TraceRequests {
             users.entries.withUnsafeBufferPointer { entries in
                 guard let firstPosition = positions.baseAddress, let firstEntry = entries.baseAddress else { return }
                 var block = scratch.block(objects: firstEntry, entries: firstEntry)
+                var objects: [UInt32] = []
                 for user in 0..<users.userCount where part?.contains(UInt32(user)) ?? true {
                     let range = users.starts[user]..<users.starts[user + 1]
                     var start = range.lowerBound
@@ -206,7 +212,16 @@ struct TraceRequests {
                         block.firstRequest = start - range.lowerBound
                         block.isWarmup = isWarmup
                         block.warmup = warmup
-                        body(block)
+                        if namesObjects {
+                            objects.removeAll(keepingCapacity: true)
+                            for index in start..<end { objects.append(trace.entries[Int(positions[index])]) }
+                            objects.withUnsafeBufferPointer { named in
+                                block.objects = named.baseAddress ?? block.objects
+                                body(block)
+                            }
+                        } else {
+                            body(block)
+                        }
                         start = end
                     }
                 }

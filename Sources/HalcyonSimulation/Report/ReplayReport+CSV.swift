@@ -48,13 +48,14 @@ extension ReplayReport {
     private static let texts: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity_asked", "capacity_unit", "halcyon_version",
         "knowledge", "prefetch", "prefetch_budget", "kernels", "prefetch_kernels", "by", "name", "build_id",
+        "announcements",
     ]
 
     /// The columns that a row of a category or a user shares with its run.
     private static let identity: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity", "capacity_asked", "capacity_unit", "caches",
         "warmup_requests", "seed", "halcyon_version", "knowledge", "result_version", "build_id", "kernels", "prefetch",
-        "prefetch_budget", "fetch_latency_us", "prefetch_kernels",
+        "prefetch_budget", "fetch_latency_us", "prefetch_kernels", "announcements",
     ]
 
     /// Returns a column of a category or a user that its counts determine; `nil` for another column.
@@ -122,6 +123,11 @@ extension ReplayReport {
                 "time_resolution_us",
                 { _, run in run.prefetch?.timeResolution.map { "\($0)" } ?? "" }
             ),
+            column("traffic", \.traffic),
+            ("announcements", { $1.prefetch?.announcements?.announcements ?? "" }),
+            ("announced_lists", { $1.prefetch?.announcements.map { "\($0.lists)" } ?? "" }),
+            ("announced_entries", { $1.prefetch?.announcements.map { "\($0.entries)" } ?? "" }),
+            ("announced_bytes", { $1.prefetch?.announcements.map { "\($0.bytes)" } ?? "" }),
             column("mean_wait_ms", \.meanLatency), column("p99_wait_ms", \.p99Latency),
             column("mean_wait_without_ms", \.meanLatencyWithout), column("p99_wait_without_ms", \.p99LatencyWithout),
         ]

@@ -152,9 +152,18 @@ extension ReplayReport {
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
         text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
         text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
-        for row in rows { text += waits(of: row) }
+        for row in rows { text += announcements(of: row) + waits(of: row) }
         for row in rows { text += calibration(of: row.first) }
         return text
+    }
+
+    /// Returns what a server announced, in one line; empty without announcements.
+    private func announcements(of row: RunRow) -> String {
+        guard let sent = row.first.prefetch?.announcements else { return "" }
+        let each = Double(sent.bytes) / Double(max(1, row.first.requests))
+        return "\(row.label): announced \(sent.announcements): \(sent.lists.counted("list")) of "
+            + "\(sent.entries.grouped) entries in all, \(sent.bytes.bytesForPeople), \(each.decimals(0)) bytes a "
+            + "request.\n"
     }
 
     /// Returns how long a request waits with prefetching and without, in one line.

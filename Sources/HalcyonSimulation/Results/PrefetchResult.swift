@@ -1,5 +1,6 @@
 import HalcyonPrefetch
 import HalcyonSupport
+import HalcyonTrace
 
 /// The results of prefetching in a replay, compared with the same replay without prefetching.
 public struct PrefetchResult: Sendable, Codable {
@@ -53,6 +54,11 @@ public struct PrefetchResult: Sendable, Codable {
     public var meanRequestsUntilUse: Double
     /// The total size of prefetched objects, in the unit of the capacity.
     public var fetchedSize: Int
+    /// The size of everything that was transferred, in the unit of the capacity: misses, prefetches, and the lists of
+    /// ``announcements`` where the unit is bytes. A miss that joins a prefetch counts once.
+    public var traffic: Int
+    /// The announcements that were sent. Nil without.
+    public var announcements: AnnouncementResult?
     /// The total size of prefetched objects that were never used, including those in flight at the end.
     public var wastedSize: Int
     /// The ratio of ``wastedSize`` to the size of everything fetched, prefetched or on demand, 0…1.
@@ -97,6 +103,7 @@ public struct PrefetchResult: Sendable, Codable {
         wastedSize = counts.wastedSize
         wastedShare = share(
             counts.wastedSize, of: total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize))
+        traffic = total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize)
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
         metadataBytes = summary.metadataBytes
         metrics = Dictionary(
@@ -105,7 +112,27 @@ public struct PrefetchResult: Sendable, Codable {
     }
 }
 
+/// The lists that a server sent to the devices of a replay, at counted requests.
+public struct AnnouncementResult: Sendable, Codable, Equatable {
+    /// The announcements as requested, with every value: `popular(count=100,every=1h,counts=off,entry-bytes=64)`.
+    public var announcements: String
+    /// The number of lists that devices received.
+    public var lists: Int
+    /// The number of entries of these lists.
+    public var entries: Int
+    /// The bytes of these entries.
+    public var bytes: Int
+}
+
 extension PrefetchResult {
+    /// Adds the lists that were sent to the result.
+    mutating func add(_ options: AnnouncementOptions, lists: Int, entries: Int, unit: SizeUnit) {
+        let bytes = entries * options.entryBytes
+        announcements = AnnouncementResult(
+            announcements: options.description, lists: lists, entries: entries, bytes: bytes)
+        if unit == .bytes { traffic = traffic.addingUpToLargest(bytes) }
+    }
+
     /// Whether the latency is shorter than the resolution of the times, so that it stands for any time of up to twice
     /// the resolution.
     package var isBelowResolution: Bool {
@@ -148,6 +175,9 @@ struct PrefetchTally {
     /// The number of timed plans.
     var plansTimed = 0
     var planningNanoseconds = 0
+    /// The lists that devices received, and their entries.
+    var announcedLists = 0
+    var announcedEntries = 0
 
     /// Creates counts of zero.
     init(unit: CacheUnit) { self.unit = unit }

@@ -198,6 +198,11 @@ extension RunResult {
         }
         if let options = job.options.prefetch, let prefetching = caches.prefetching {
             prefetch = PrefetchResult(options, prefetching, recorder)
+            if let announcements = job.options.announcements {
+                prefetch?.add(
+                    announcements, lists: prefetching.counts.announcedLists,
+                    entries: prefetching.counts.announcedEntries, unit: facts.sizeUnit)
+            }
         }
     }
 

@@ -113,7 +113,9 @@ struct IdentityConformanceTests {
     func prefetchPolicies(name: String) throws {
         var options = ReplayOptions()
         options.prefetch = try PrefetchOptions(policy: name, budget: PrefetchBudget(parsing: "2/request"))
-        for mode in [ReplayMode.perUser, .shared] {
+        let needsLists = options.prefetch?.traits.contains(.usesAnnouncements) == true
+        if needsLists { options.announcements = AnnouncementOptions(count: 9) }
+        for mode in needsLists ? [ReplayMode.perUser] : [.perUser, .shared] {
             let job = ReplayJob(
                 policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: mode, options: options)
             let moved = try check(job, "\(name), \(mode)", recorded: true)
@@ -121,6 +123,32 @@ struct IdentityConformanceTests {
             if name == PrefetchOptions.recordedName { #expect(moved.contains(.recording)) }
             if name == "visit-planner" || name == "planner", mode == .perUser { #expect(moved.contains(.seed)) }
             if name == "category-popular" { #expect(moved.contains(.labels)) }
+        }
+    }
+
+    @Test("Announcements that move the counts of a device are part of the identity")
+    func announcementsArePartOfTheIdentity() throws {
+        var options = ReplayOptions(announcements: AnnouncementOptions(count: 9))
+        options.prefetch = try PrefetchOptions(policy: "announced", budget: PrefetchBudget(parsing: "2/request"))
+        let folder = try TemporaryFolder()
+        let run = Run(
+            job: ReplayJob(
+                policy: try PolicyCatalogue.standard.policy("lru"), capacity: .number(20), mode: .perUser,
+                options: options),
+            trace: try Run.trace(in: folder))
+        var hashes: Set = [run.identity.hash]
+        for other in [
+            AnnouncementOptions(count: 4), AnnouncementOptions(count: 9, period: 7_200_000_000),
+        ] {
+            var varied = run
+            varied.job.options.announcements = other
+            #expect(try varied.counts() != run.counts())
+            #expect(hashes.insert(varied.identity.hash).inserted)
+        }
+        for other in [AnnouncementOptions(count: 9, hasCounts: true), AnnouncementOptions(count: 9, entryBytes: 8)] {
+            var varied = run
+            varied.job.options.announcements = other
+            #expect(hashes.insert(varied.identity.hash).inserted)
         }
     }
 

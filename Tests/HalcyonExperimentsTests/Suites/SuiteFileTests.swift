@@ -84,6 +84,27 @@ struct SuiteFileTests {
         #expect(Set(all).count == all.count)
     }
 
+    @Test("Announcements are for the prefetch policies of devices: the other runs are there once")
+    func announcementsAreForDevices() throws {
+        let text = """
+            schema: halcyon.suite/1
+            traces: [a.csv]
+            experiments:
+              - {name: one, modes: [shared, per_user], knowledge: [device, server], policies: [lru, learned], capacities: 20,
+                 prefetch: [none, markov], announce: [none, "popular(count=5)", "popular(count=6, counts=on)"]}
+            """
+        let jobs = try Suite(parsing: text, file: "a.yml").jobs(onTrace: "a")
+        // Shared: 2 policies, with and without prefetching. Per user: lru without, learned with either knowledge; markov of a
+        // server under each, and of devices under each with 3 announcements.
+        #expect(jobs.count == 4 + 3 + 2 + 6)
+        let identities = jobs.map {
+            CellIdentity($0.job, labels: $0.labels, requests: RequestIdentity(fingerprint: "f"))
+        }
+        #expect(Set(identities.map(\.hash)).count == jobs.count)
+        #expect(identities.count { $0.announce == "popular(count=6,every=1h,counts=on,entry-bytes=64)" } == 2)
+        #expect(identities.allSatisfy { $0.announce == nil || $0.knowledge == .device && $0.prefetch != nil })
+    }
+
     @Test("A path is relative to the suite and can name environment variables")
     func pathIsRelativeAndExpandsVariables() throws {
         let suite = try Suite(parsing: Self.text, file: "/x/y/tiny.yml")
@@ -176,7 +197,7 @@ struct SuiteFileTests {
             (
                 "policies: lru, capacity: 1",
                 "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, knowledge, "
-                    + "prefetch, seeds, labels, permutations, warmup, limits."
+                    + "prefetch, announce, seeds, labels, permutations, warmup, limits."
             ),
             (
                 "policies: {policy: s3-fifo, gird: {small: 1}}, capacities: 1",
@@ -197,6 +218,10 @@ struct SuiteFileTests {
                     + "highest_latency_ms, baseline, highest_loss."
             ),
             ("policies: lru, capacities: 1, permutations: 3", "5:59: 'permutations' needs 'labels' that are permuted."),
+            (
+                "policies: lru, capacities: 1, announce: popular(count=0)",
+                "5:55: count=0 is no number of entries of a list: give 1 to 10000."
+            ),
             (
                 "policies: lru, capacities: 1, knowledge: every",
                 "5:56: 'every' is no knowledge: write one of device, server."

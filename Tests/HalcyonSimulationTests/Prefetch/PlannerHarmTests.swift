@@ -18,7 +18,7 @@ struct PlannerHarmTests {
             policy: prefetch, budget: PrefetchBudget(parsing: "2/request"), latency: .ideal)
         let sweep = try Sweep(
             trace: trace, policies: [try PolicyCatalogue.standard.policy("learned")],
-            capacities: [CapacityRequest(parsing: capacity)], options: options, mode: mode)
+            capacities: [CapacityRequest(parsing: capacity)], options: options, mode: mode, knowledge: .server)
         let result = try #require(await sweep.run().first)
         return (result.objectHitRatio, try #require(result.prefetch))
     }

@@ -119,7 +119,10 @@ struct VisitReplayTests {
 
     @Test(
         "With device knowledge each user has the hits of its requests replayed alone",
-        arguments: ["planner", "visit-planner", "visit-refill", "markov", "popular", "category-popular", "next-key"],
+        arguments: [
+            "planner", "visit-planner", "visit-refill", "markov", "markov-user", "popular", "category-popular",
+            "mithril", "next-key",
+        ],
         [1, 3])
     func deviceKnowledgeEqualsEachUserAlone(policy: String, sizes: Int) throws {
         // Five users on forty days: a list of its own each Monday, and other objects that it requests once.

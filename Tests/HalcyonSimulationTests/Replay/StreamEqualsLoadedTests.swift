@@ -144,7 +144,8 @@ struct StreamEqualsLoadedTests {
     func everyOnlinePolicyStreamsAsLoaded(_ test: Case) throws {
         let policies = PolicyCatalogue.standard.entries.filter { !$0.info.traits.contains(.needsFuture) }
         let jobs = ReplayJob.grid(
-            policies: try policies.map { try $0.configured() }, capacities: capacities(test.sizes), mode: test.mode)
+            policies: try policies.map { try $0.configured() }, capacities: capacities(test.sizes), mode: test.mode,
+            knowledge: .server)
         let runs = try compare(jobs, test)
         #expect(runs.count == policies.count * 5 && runs.count { $0.hits > 0 } > runs.count / 2)
         #expect(runs.contains { $0.policy == "learned" && $0.evictions > 0 })
@@ -172,7 +173,7 @@ struct StreamEqualsLoadedTests {
                 jobs.append(
                     ReplayJob(
                         policy: try PolicyCatalogue.standard.policy("lru"), capacity: capacities(test.sizes)[4],
-                        mode: test.mode, options: ReplayOptions(prefetch: prefetch)))
+                        mode: test.mode, knowledge: .server, options: ReplayOptions(prefetch: prefetch)))
             }
         }
         let tiers = TierOptions(memory: capacities(test.sizes)[2], disk: capacities(test.sizes)[4])

@@ -24,7 +24,7 @@ OFFLINE = ("belady", "belady-size", "belady(bypass=on)")
 #: The name of a trace with every size 1 ends in this; without it, it is the name of the trace with its sizes.
 UNIFORM = "_objects"
 
-_PREFETCH = ("prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us")
+_PREFETCH = ("prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "announce")
 
 
 def contrasts(
@@ -87,6 +87,7 @@ def prefetch_arm(results: pd.DataFrame) -> "pd.Series[str]":
         names.append(
             f"{row['prefetch']}{parameters} {row['prefetch_budget']} {float(row['prefetch_latency_us']) / 1000:g} ms"
             + (f", {row['knowledge']} knowledge" if own else "")
+            + ("" if pd.isna(row["announce"]) else f", announced {row['announce']}")
         )
     return pd.Series(names, index=results.index, dtype="string")
 
