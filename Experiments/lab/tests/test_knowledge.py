@@ -108,6 +108,23 @@ def test_an_arm_that_was_not_run_is_a_dash(tmp_path: Path) -> None:
     assert claims._prefetching(tmp_path / "visits")[0][1] == "–"
 
 
+def test_announcements_are_arms_of_their_own(tmp_path: Path) -> None:
+    prefetch = {"policy": "announced", "parameters": {}, "budget": "2/request", "latency_us": 1_000_000}
+    fields: dict[str, Any] = {"identity__mode": "per_user", "identity__capacity": "20"}
+    write_cell(tmp_path / "prefetch", counted(10, **fields))
+    for hits, count in ((20, 5), (16, 9)):
+        write_cell(
+            tmp_path / "prefetch",
+            counted(
+                hits, identity__prefetch=prefetch, identity__knowledge="device", counts__prefetched=4, counts__prefetches_used=1,
+                identity__announce=f"popular(count={count})", **fields,
+            ),
+        )  # fmt: skip
+    found = lab.contrasts(lab.load(tmp_path / "prefetch"), "prefetch", "none")
+    arm = "announced 2/request 1000 ms, device knowledge, announced popular"
+    assert dict(zip(found["arm"], found["difference"])) == pytest.approx({f"{arm}(count=5)": 10 / 40, f"{arm}(count=9)": 6 / 40})
+
+
 def test_a_planner_for_each_user_is_compared_with_the_same_cache_without(tmp_path: Path) -> None:
     planner = {"policy": "planner", "parameters": {}, "budget": "2/request", "latency_us": 1_000_000}
     fields: dict[str, Any] = {"identity__mode": "per_user", "identity__capacity": "20"}
