@@ -5,8 +5,9 @@ import HalcyonSupport
 /// The lists of objects that a server sends to each device in a replay, derived from the requests of all users.
 ///
 /// Time is divided into periods from the first request of the trace on. At its first request in a period, a device receives
-/// the objects that all users requested most in the last period, if there were any requests in it: the most requested first,
-/// of equal ones that with the lower number. The list knows nothing of the present period. An entry has the object's key, its
+/// the objects that all users requested most in the period before. If nothing was requested in that one, it receives nothing.
+/// The most requested object is the first, of equal ones that with the lower number. The list knows nothing of the present
+/// period. An entry has the object's key, its
 /// size and categories at its last request, the time of its first request and, with ``hasCounts``, the number of
 /// requests in that period.
 ///
