@@ -91,7 +91,7 @@ public struct ConfiguredPolicy: Sendable {
     public var parameters: [(name: String, value: String)] { factory.parameters + admission.used }
 
     /// The parameters that results name: all but those that were added to the policy later and have their defaults
-    /// (``Parameter/addedLater()``), and the removed ones that stored results name (``Parameter/recording(_:_:)``).
+    /// (``Parameter/addedLater()``).
     /// The version of a policy that is not of Halcyon is one of them.
     package var recordedParameters: [(name: String, value: String)] {
         factory.recordedParameters + admission.used
@@ -167,7 +167,7 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
     var recordedParameters: [(name: String, value: String)] {
         let defaults = Policy.Parameters()
         return Policy.Parameters.table.filter { !$0.isRecordedIfSet || $0.read(values) != $0.read(defaults) }
-            .flatMap { [($0.name, $0.read(values))] + ($0.removed.map { [$0] } ?? []) }
+            .map { ($0.name, $0.read(values)) }
     }
 
     var learns: Bool { Policy.Model.self != NoModel.self }

@@ -93,8 +93,6 @@ public struct Parameter<Owner>: Sendable {
     public var accepts: String { range.description }
     /// Whether results name the parameter only where it differs from its default.
     private(set) var isRecordedIfSet = false
-    /// The name and the value of a removed parameter that results name after this one.
-    private(set) var removed: (name: String, value: String)?
     package let read: @Sendable (Owner) -> String
     let write: @Sendable (inout Owner, String) -> Bool
 
@@ -103,14 +101,6 @@ public struct Parameter<Owner>: Sendable {
     public func addedLater() -> Parameter {
         var parameter = self
         parameter.isRecordedIfSet = true
-        return parameter
-    }
-
-    /// The same parameter, after which results name a parameter that the policy no longer has, with the value that stored
-    /// results have, so that stored results keep their names.
-    package func recording(_ removed: String, _ value: String) -> Parameter {
-        var parameter = self
-        parameter.removed = (removed, value)
         return parameter
     }
 

@@ -10,69 +10,75 @@ package struct FeatureGroups: OptionSet, Sendable {
     package static let frequency = FeatureGroups(rawValue: 1 << 1)
     /// The size of the object.
     package static let size = FeatureGroups(rawValue: 1 << 2)
-    /// The number of changes of the object's user.
-    package static let popularity = FeatureGroups(rawValue: 1 << 3)
     /// The use of the object's categories by all users.
     package static let category = FeatureGroups(rawValue: 1 << 4)
     /// The use of the object's categories by the user of its last access.
     package static let user = FeatureGroups(rawValue: 1 << 5)
-    /// Whether the object's categories are in use now, and the probability that they follow.
+    /// Whether the object's categories are in use now, and the probability that they follow. The planner's network alone has
+    /// them: the eviction network was not better with them.
     package static let session = FeatureGroups(rawValue: 1 << 6)
     /// The wall time since the last access, the time of day and of the week.
     package static let time = FeatureGroups(rawValue: 1 << 7)
     /// The activity of the user of the last access: all accesses, those in this session, the time since the last one.
     package static let activity = FeatureGroups(rawValue: 1 << 8)
-
-    package static let all = FeatureGroups(rawValue: 0x1FF)
+    /// How the cache is used: see ``WorkloadStatistics``.
+    package static let workload = FeatureGroups(rawValue: 1 << 9)
 }
 
-/// The places of the features in a row of ``width`` bytes.
+/// The places of the features in a row of ``width`` bytes, and those of the planner behind them.
 @usableFromInline
 package enum Feature {
     /// The bytes of a row.
-    @usableFromInline package static let width = 38
+    @usableFromInline package static let width = 40
 
     @usableFromInline package static let age = 0, gap1 = 1, gap2 = 2, gap3 = 3, sinceFirst = 4
     @usableFromInline package static let count0 = 5, count1 = 6, count2 = 7, count3 = 8, accesses = 9, worth = 10,
         residentAccesses = 11
     @usableFromInline package static let size = 12
-    @usableFromInline package static let userChanges = 13
-    @usableFromInline package static let categoryFast = 14, categorySlow = 15, categoryAge = 16, categoryReuse = 17,
-        categoryGap = 18
-    @usableFromInline package static let userRate = 19, userAge = 20, userShare = 21, userGap = 22, userDistinct = 23,
-        userReuse = 24
-    @usableFromInline package static let active = 25, transition = 26
-    @usableFromInline package static let seconds = 27, dayPhase = 28, dayQuadrature = 29, weekPhase = 30,
-        weekQuadrature = 31
-    @usableFromInline package static let sinceUser = 32, sessionLength = 33, userAccesses = 34
-    /// Two features of a removed group, always 0. The initial weights and the model files depend on the width of a row.
-    static let unused = 35..<37
+    @usableFromInline package static let categoryFast = 13, categorySlow = 14, categoryAge = 15, categoryReuse = 16,
+        categoryGap = 17
+    @usableFromInline package static let userRate = 18, userAge = 19, userShare = 20, userGap = 21, userDistinct = 22,
+        userReuse = 23
+    @usableFromInline package static let seconds = 24, dayPhase = 25, dayQuadrature = 26, weekPhase = 27,
+        weekQuadrature = 28
+    @usableFromInline package static let sinceUser = 29, sessionLength = 30, userAccesses = 31
+    /// The features of ``WorkloadStatistics``, in its order.
+    static let workload = 32..<39
     /// The constant 1, which replaces a bias.
-    @usableFromInline package static let one = 37
+    @usableFromInline package static let one = 39
+    /// The features of the group ``FeatureGroups/session``, behind the row.
+    @usableFromInline package static let active = 40, transition = 41
+    /// The number of all places.
+    @usableFromInline package static let places = 42
 
     /// Returns a byte as an input around 0: (byte − 64) / 64.
     @inline(__always)
     static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
 
-    /// The user–category features, which depend on the user and the categories alone, in two ranges.
-    @usableFromInline package static let userCategory = categoryFast..<transition + 1
+    /// The user–category features, which depend on the user and the categories alone, in three ranges. The last one is the
+    /// planner's.
+    @usableFromInline package static let userCategory = categoryFast..<userReuse + 1
     @usableFromInline package static let activity = sinceUser..<userAccesses + 1
+    @usableFromInline package static let session = active..<transition + 1
 
     /// The time-of-day features, and those of the time of the week.
     @usableFromInline package static let timeOfDay = dayPhase..<weekQuadrature + 1
 
-    /// Returns the feature at a place of ``userCategory`` and, after it, ``activity``.
+    /// Returns the feature at a place of ``userCategory`` and, after it, ``activity`` and ``session``.
     @inline(__always)
     static func userCategoryFeature(_ place: Int) -> Int {
-        place < userCategory.count
-            ? userCategory.lowerBound + place : activity.lowerBound + place - userCategory.count
+        if place < userCategory.count { return userCategory.lowerBound + place }
+        let rest = place - userCategory.count
+        return rest < activity.count ? activity.lowerBound + rest : session.lowerBound + rest - activity.count
     }
 
     /// Returns the place of a feature for ``userCategoryFeature(_:)``.
     @inlinable @inline(__always)
     package static func userCategoryPlace(_ feature: Int) -> Int {
-        feature < userCategory.upperBound
-            ? feature - userCategory.lowerBound : feature - activity.lowerBound + userCategory.count
+        if feature < userCategory.upperBound { return feature - userCategory.lowerBound }
+        return feature < activity.upperBound
+            ? feature - activity.lowerBound + userCategory.count
+            : feature - session.lowerBound + userCategory.count + activity.count
     }
 
     /// Sets the user–category features of a row to 0.
@@ -80,6 +86,7 @@ package enum Feature {
     static func clearUserCategory(of row: UnsafeMutablePointer<Float>) {
         (row + userCategory.lowerBound).update(repeating: 0, count: userCategory.count)
         (row + activity.lowerBound).update(repeating: 0, count: activity.count)
+        (row + session.lowerBound).update(repeating: 0, count: session.count)
     }
 }
 
@@ -88,10 +95,8 @@ extension Feature {
     /// The numbers of features that a network may have.
     static let layouts = [width]
 
-    /// The name of each place of a row. The ``unused`` places keep their names in model files.
-    static let names: [String] = {
-        FeatureGroups.named.flatMap { $0.features.map(\.name) } + ["fleet_rate", "fleet_accesses", "one"]
-    }()
+    /// The name of each place of a row.
+    static let names: [String] = FeatureGroups.named.flatMap { $0.features.map(\.name) } + ["one"]
 }
 
 extension FeatureGroups {
@@ -119,9 +124,6 @@ extension FeatureGroups {
             ]),
         Named(group: .size, name: "size", features: [(Feature.size, "size")]),
         Named(
-            group: .popularity, name: "popularity",
-            features: [(Feature.userChanges, "user_changes")]),
-        Named(
             group: .category, name: "category",
             features: [
                 (Feature.categoryFast, "category_fast"), (Feature.categorySlow, "category_slow"),
@@ -136,9 +138,6 @@ extension FeatureGroups {
                 (Feature.userReuse, "user_reuse"),
             ]),
         Named(
-            group: .session, name: "session",
-            features: [(Feature.active, "active"), (Feature.transition, "transition")]),
-        Named(
             group: .time, name: "time",
             features: [
                 (Feature.seconds, "seconds"), (Feature.dayPhase, "day_phase"),
@@ -151,6 +150,9 @@ extension FeatureGroups {
                 (Feature.sinceUser, "since_user"), (Feature.sessionLength, "session_length"),
                 (Feature.userAccesses, "user_accesses"),
             ]),
+        Named(
+            group: .workload, name: "workload",
+            features: zip(Feature.workload, WorkloadStatistics.names).map { ($0, $1) }),
     ]
 
     /// The names of the groups in this set, in their order.
@@ -169,17 +171,17 @@ extension FeatureGroups {
 /// The groups of features as plain Booleans, which are fast to test in debug builds, too.
 @usableFromInline
 struct FeatureSwitches: BitwiseCopyable {
-    @usableFromInline let recency, frequency, size, popularity, category, user, session, time, activity: Bool
+    @usableFromInline let recency, frequency, size, category, user, session, time, activity, workload: Bool
 
     init(_ groups: FeatureGroups) {
         recency = groups.contains(.recency)
         frequency = groups.contains(.frequency)
         size = groups.contains(.size)
-        popularity = groups.contains(.popularity)
         category = groups.contains(.category)
         user = groups.contains(.user)
         session = groups.contains(.session)
         time = groups.contains(.time)
         activity = groups.contains(.activity)
+        workload = groups.contains(.workload)
     }
 }

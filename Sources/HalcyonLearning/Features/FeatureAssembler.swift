@@ -8,6 +8,8 @@ struct FeatureInstant: BitwiseCopyable {
     var second: UInt32
     /// The clock of ``GreedyDual``.
     var greedyDualClock: Float
+    /// How the cache is used.
+    var workload = WorkloadStatistics()
 }
 
 /// Computes the features of objects and keeps the statistics of categories and users that they need.
@@ -24,7 +26,7 @@ struct FeatureAssembler: ~Copyable {
     private let scales: FeatureScales
     private let vectors: VectorKernels
     /// The present row as plain numbers.
-    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
+    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.places)
     /// The user–category features of several objects.
     private var columns = UserCategoryColumns()
 
@@ -81,10 +83,9 @@ struct FeatureAssembler: ~Copyable {
         }
         encode(Feature.age..<Feature.count0, of: matrix, count: count, isUsed: uses.recency)
         encode(Feature.count0..<Feature.size, of: matrix, count: count, isUsed: uses.frequency)
-        encode(Feature.size..<Feature.userChanges, of: matrix, count: count, isUsed: uses.size)
-        encode(Feature.userChanges..<Feature.userCategory.lowerBound, of: matrix, count: count, isUsed: uses.popularity)
+        encode(Feature.size..<Feature.userCategory.lowerBound, of: matrix, count: count, isUsed: uses.size)
         columns.complete(&userCategory)
-        for place in 0..<UserCategoryColumns.rows {
+        for place in 0..<UserCategoryColumns.rowsOfResidents {
             let feature = Feature.userCategoryFeature(place)
             columns.encode(feature, objects: count, scales: scales, into: matrix + feature * count)
         }
@@ -93,7 +94,10 @@ struct FeatureAssembler: ~Copyable {
         for feature in Feature.timeOfDay {
             fill(feature, of: matrix, count: count, with: uses.time ? numbers[feature] : 0)
         }
-        for feature in Feature.unused { fill(feature, of: matrix, count: count, with: 0) }
+        if uses.workload { instant.workload.write(into: numbers.base + Feature.workload.lowerBound) }
+        for feature in Feature.workload {
+            fill(feature, of: matrix, count: count, with: uses.workload ? numbers[feature] : 0)
+        }
         (matrix + Feature.one * count).update(repeating: 1, count: count)
     }
 
@@ -114,7 +118,7 @@ struct FeatureAssembler: ~Copyable {
     @inline(__always)
     private mutating func describe(_ record: ObjectRecord, at instant: FeatureInstant) {
         let row = numbers.base
-        row.update(repeating: 0, count: Feature.width)
+        row.update(repeating: 0, count: Feature.places)
         write(record, at: instant, into: row, stride: 1)
         if uses.frequency {
             var counts = record.counts.counts
@@ -124,6 +128,7 @@ struct FeatureAssembler: ~Copyable {
         }
         if !uses.recency { row[Feature.age] = 0 }
         if uses.time { userCategory.writeTime(into: row) }
+        if uses.workload { instant.workload.write(into: row + Feature.workload.lowerBound) }
         // Without a user and a category there is nothing to look up.
         if record.categories != 0 || record.user != .max {
             userCategory.write(record.categories, userCategory.statistics(of: record.user), into: row)
@@ -154,9 +159,6 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.worth * stride] = record.priority - instant.greedyDualClock
         }
         if uses.size { row[Feature.size * stride] = record.logSize }
-        if uses.popularity {
-            row[Feature.userChanges * stride] = FastMath.float(small: UInt32(record.userChanges))
-        }
         if uses.time { row[Feature.seconds * stride] = FastMath.float(instant.second &- record.lastSecond) }
     }
 }

@@ -8,9 +8,9 @@ import CPortableBLAS
 @usableFromInline
 package struct FeatureScales: ~Copyable {
     /// The steps per octave; 0 for a linear feature.
-    private let steps = HeapArray<Float>(repeating: 0, count: Feature.width)
+    private let steps = HeapArray<Float>(repeating: 0, count: Feature.places)
     /// The steps per 1; 0 for a logarithmic feature.
-    private let slopes = HeapArray<Float>(repeating: 0, count: Feature.width)
+    private let slopes = HeapArray<Float>(repeating: 0, count: Feature.places)
 
     private let vectors: VectorKernels
 
@@ -23,14 +23,14 @@ package struct FeatureScales: ~Copyable {
         for place in times { steps[place] = 8 }
         let counts = [
             Feature.count0, Feature.count1, Feature.count2, Feature.count3, Feature.accesses, Feature.residentAccesses,
-            Feature.userChanges, Feature.categoryFast, Feature.categorySlow, Feature.userRate, Feature.userDistinct,
+            Feature.categoryFast, Feature.categorySlow, Feature.userRate, Feature.userDistinct,
             Feature.transition,
         ]
         for place in counts { steps[place] = 16 }
         let bytes = [
             Feature.gap1, Feature.gap2, Feature.gap3, Feature.worth, Feature.categoryGap, Feature.userGap,
         ]
-        for place in bytes { slopes[place] = 1 }
+        for place in bytes + Array(Feature.workload) { slopes[place] = 1 }
         let shares = [
             Feature.categoryReuse, Feature.userShare, Feature.userReuse, Feature.active, Feature.dayPhase,
             Feature.dayQuadrature, Feature.weekPhase, Feature.weekQuadrature,

@@ -8,7 +8,9 @@ import HalcyonEviction
 @usableFromInline
 package struct UserCategoryColumns: ~Copyable {
     /// The number of features, by ``Feature/userCategoryFeature(_:)``.
-    static let rows = Feature.userCategory.count + Feature.activity.count
+    static let rows = rowsOfResidents + Feature.session.count
+    /// The number of those that the eviction network has; the rest are the planner's.
+    static let rowsOfResidents = Feature.userCategory.count + Feature.activity.count
 
     /// The rows, of ``bound`` numbers each.
     @usableFromInline var values = HeapArray<Float>(repeating: 0, count: 0)
@@ -26,7 +28,7 @@ package struct UserCategoryColumns: ~Copyable {
     @usableFromInline var places = MarkedPlaces()
     @usableFromInline var user = UInt32.max
     /// The present column, as a row of all features.
-    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
+    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.places)
 
     package init() {}
 

@@ -10,14 +10,13 @@ struct Ghost: BitwiseCopyable {
     private var counts: UInt32 = 0
     /// The time between the first and the last access, in octaves.
     private var span: UInt8 = 0
-    /// The number of accesses and of changes of the user, in sixteenths of an octave.
+    /// The number of accesses, in sixteenths of an octave.
     private var accesses: UInt8 = 0
-    private var userChanges: UInt8 = 0
     private var gap1 = UInt8.max
     private var gap2 = UInt8.max
     private var gap3 = UInt8.max
-    /// 1 if the object belongs to the sample of ``PolicyShadows``.
-    private var sampled: UInt8 = 0
+    /// Whether the object belongs to the sample of the ``Referee``.
+    private(set) var isSampled = false
 
     init() {}
 
@@ -28,15 +27,11 @@ struct Ghost: BitwiseCopyable {
         counts = record.counts.counts.packed
         span = FastMath.octaves(record.last &- record.first)
         accesses = FastMath.fineOctaves(FastMath.float(small: UInt32(record.accesses)))
-        userChanges = FastMath.fineOctaves(FastMath.float(small: UInt32(record.userChanges)))
         gap1 = record.gap1
         gap2 = record.gap2
         gap3 = record.gap3
-        sampled = record.isSampled ? 1 : 0
+        isSampled = record.isSampled
     }
-
-    /// Whether the object belongs to the sample of ``PolicyShadows``.
-    var isSampled: Bool { sampled != 0 }
 
     /// Limits the age, and forgets a sample that no longer waits; see `WrappingClock`.
     mutating func limitAge(at now: UInt32, isWaiting: (UInt32) -> Bool) {
@@ -53,7 +48,6 @@ struct Ghost: BitwiseCopyable {
         record.pending = pending
         record.counts = DecayedCounts.Short(DecayedCounts(packed: counts))
         record.accesses = UInt16(min(Ghost.number(accesses, stepsAnOctave: 16), 65_534))
-        record.userChanges = UInt16(min(Ghost.number(userChanges, stepsAnOctave: 16), 65_534))
         record.gap1 = gap1
         record.gap2 = gap2
         record.gap3 = gap3

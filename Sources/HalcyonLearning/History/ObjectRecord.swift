@@ -41,8 +41,8 @@ struct ObjectRecord: BitwiseCopyable {
     var accesses: UInt16 = 0
     /// The accesses since the object was inserted.
     var residentAccesses: UInt16 = 0
-    /// The number of accesses whose user was not the user of the access before, and in the highest bit ``isSampled``.
-    private var changesAndSample: UInt16 = 0
+    /// Whether the object belongs to the sample of the ``Referee``.
+    var isSampled = false
     /// The last three times between accesses in octaves, the latest first; 255 if there was none.
     var gap1 = UInt8.max
     var gap2 = UInt8.max
@@ -54,18 +54,6 @@ struct ObjectRecord: BitwiseCopyable {
     var logSize: Float {
         @inline(__always) get { FastMath.float(small: UInt32(shortLogSize)) / 1_024 }
         set { shortLogSize = UInt16(min(max(newValue, 0) * 1_024 + 0.5, 65_535)) }
-    }
-
-    /// The number of accesses whose user was not the user of the access before, at most 32,767.
-    var userChanges: UInt16 {
-        @inline(__always) get { changesAndSample & 0x7fff }
-        @inline(__always) set { changesAndSample = changesAndSample & 0x8000 | min(newValue, 0x7fff) }
-    }
-
-    /// Whether the object belongs to the sample of ``PolicyShadows``.
-    var isSampled: Bool {
-        @inline(__always) get { changesAndSample & 0x8000 != 0 }
-        @inline(__always) set { changesAndSample = changesAndSample & 0x7fff | (newValue ? 0x8000 : 0) }
     }
 
     /// Starts loading a record, which may lie across two lines, into the processor's cache.
@@ -106,7 +94,6 @@ struct ObjectRecord: BitwiseCopyable {
             gap3 = gap2
             gap2 = gap1
             gap1 = min(FastMath.octaves(gap), 254)
-            if access.user != user && user != .max { userChanges &+= 1 }
         } else {
             first = UInt32(truncatingIfNeeded: now)
         }

@@ -31,12 +31,11 @@ public struct LearnedParameters: PolicyParameters {
     var recency = Switch.on
     var frequency = Switch.on
     var size = Switch.on
-    var popularity = Switch.on
     var category = Switch.on
     var user = Switch.on
-    var session = Switch.on
     var time = Switch.on
     var activity = Switch.on
+    var workload = Switch.off
     var kernels = Kernels.portable
 
     /// Whether the policy starts with ``pretrained``.
@@ -75,18 +74,18 @@ public struct LearnedParameters: PolicyParameters {
         .choice(
             "shadows", \.shadows,
             "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo, w-tinylfu or lirs; variable sizes: lru, where it began with a trained model); not in caches that share a model, nor with uniform sizes in caches that prefetch"
-        ).addedLater(),
+        ),
         .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),
         .choice("size", \.size, "feature group: size"),
-        .choice("popularity", \.popularity, "feature group: how often the object's user changed"),
         .choice("category", \.category, "feature group: use of the categories by all users"),
         .choice("user", \.user, "feature group: use of the categories by the user"),
-        .choice("session", \.session, "feature group: the categories of the present session"),
         .choice("time", \.time, "feature group: wall time, time of day and of the week"),
-        // Stored results name the removed feature group `fleet`, which was off.
-        .choice("activity", \.activity, "feature group: activity of the user").recording("fleet", "off"),
+        .choice("activity", \.activity, "feature group: activity of the user"),
+        .choice(
+            "workload", \.workload,
+            "feature group: how the cache is used, for a model that other caches trained (with shares of hits and returns)"),
         .choice(
             "kernels", \.kernels,
             "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
@@ -110,8 +109,8 @@ public struct LearnedParameters: PolicyParameters {
     /// The switch of each group of features.
     private static let switches:
         [(group: FeatureGroups, state: WritableKeyPath<LearnedParameters, Switch> & Sendable)] = [
-            (.recency, \.recency), (.frequency, \.frequency), (.size, \.size), (.popularity, \.popularity),
-            (.category, \.category), (.user, \.user), (.session, \.session), (.time, \.time), (.activity, \.activity),
+            (.recency, \.recency), (.frequency, \.frequency), (.size, \.size),
+            (.category, \.category), (.user, \.user), (.time, \.time), (.activity, \.activity), (.workload, \.workload),
         ]
 
     /// The groups of features that are switched on.

@@ -10,8 +10,7 @@ import HalcyonEviction
 /// - `FeatureAssembler` computes the network's inputs from the object, its categories and its users (`Feature`).
 /// - `CandidateSampler` samples the residents that are compared, and has their scores.
 /// - `NetworkScorer` and `GreedyDual` are the experts that score residents.
-/// - `RecencyGuard` hands evictions to LRU for a while, with uniform sizes.
-/// - `PolicyShadows` simulates other policies, and follows one that saves more.
+/// - `Referee` simulates other policies, and hands decisions to one that saves more.
 /// - `VictimExplainer` records why one victim was chosen.
 ///
 /// Trainer and features belong to the ``LearnedModel``, which several caches may share.
@@ -49,6 +48,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     private let parameters: LearnedParameters
     private let usesUniformSizes: Bool
+    private let usesWorkload: Bool
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
     ///
@@ -65,8 +65,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     var sampler: CandidateSampler
     private var scorer: NetworkScorer
     var greedyDual: GreedyDual
-    private var recencyGuard: RecencyGuard
-    private var shadows = PolicyShadows()
+    private var referee = Referee()
+    private var workload = WorkloadStatistics()
     var explainer: VictimExplainer
     private var generator: SplitMix64
 
@@ -99,6 +99,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let (learner, missCost) = (model.learner, parameters.missCost)
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes
+        usesWorkload = parameters.groups.contains(.workload)
         self.model = model
         self.learner = learner
         ownsModel = model.servesOneCache
@@ -110,15 +111,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
         scorer = NetworkScorer(learner: learner, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         greedyDual = GreedyDual(missCost: missCost, usesUniformSizes: context.usesUniformSizes)
-        recencyGuard = RecencyGuard(capacity: context.capacity)
         explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
         generator = SplitMix64(seed: context.seed)
+        // Several caches that share a model learn from what this one has not seen.
+        guard ownsModel && parameters.decider == .contest else { return }
         // What is prefetched takes space here and not in a shadow, which S3-FIFO or W-TinyLFU would be followed for. With variable
         // sizes the shadow of LRU protects from a model that was trained elsewhere; it costs where there is none.
-        let isWanted = context.usesUniformSizes ? !context.prefetches : parameters.start != nil
-        if ownsModel && parameters.decider == .contest && parameters.shadows == .on && isWanted {
-            shadows = PolicyShadows(context, missCost: parameters.missCost)
-        }
+        let hasShadows = context.usesUniformSizes ? !context.prefetches : parameters.start != nil
+        referee = Referee(context, missCost: missCost, shadows: hasShadows && parameters.shadows == .on)
     }
 
     // MARK: The verbs of a request: a hit, or a miss that is admitted, makes room and is inserted
@@ -148,8 +148,15 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     }
 
     public mutating func victim(for access: Access) -> EntryID {
-        if shadows.isFollowing && history.oldest != ObjectRecord.none { return evictFollowing(access) }
-        if history.oldest != ObjectRecord.none && recencyGuard.takesEviction() { return evictLeastRecent() }
+        switch history.oldest == ObjectRecord.none ? .learner : referee.nextDecider() {
+        case .leader: return evictFollowing(access)
+        case .leastRecent: return evictLeastRecent()
+        case .learner: return evictLowest(access)
+        }
+    }
+
+    /// Evicts the resident with the lowest score, or refuses a new object whose score is lower.
+    private mutating func evictLowest(_ access: Access) -> EntryID {
         if sampler.needsScoring(residents: history.count, missRatio: missRatio) { renewCandidates() }
         let victim = lowestResident()
         let score = newObjectScore ?? scoreNewObject(by: expert)
@@ -157,11 +164,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if newObject != ObjectRecord.none && score < victim.score {
             greedyDual.age(to: history.records[Int(newObject)].priority, isOwnChoice: expert != .network)
             sampler.countRefusal()
-            shadows.countDecision(history: history)
+            referee.countDecision(history: history)
             return access.entry
         }
         sampler.countEviction()
-        shadows.countDecision(history: history)
+        referee.countDecision(history: history)
         evictions += 1
         if expert == .network { evictionsByNetwork += 1 }
         if explainer.countEviction() { explain(victim) }
@@ -195,15 +202,13 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public mutating func remove(_ entry: EntryID) {
         closeRefusedObject()
         let slot = history.resident(entry)
-        if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
-        shadows.remove(entry)
+        referee.remove(entry, last: history.records[Int(slot)].lastRequest(asOf: now))
         _ = close(slot)
     }
 
     /// The simulated policies do not hold what a filter in front of this one refuses.
     public mutating func cancelAdmission(_ access: Access) {
-        if isGuarded { recencyGuard.remove(last: now) }
-        shadows.remove(access.entry)
+        referee.remove(access.entry, last: now)
     }
 
     public func remembers(_ entry: EntryID) -> Bool {
@@ -218,8 +223,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     public mutating func resize(to capacity: Int) {
         labeller.resize(to: capacity)
-        recencyGuard.resize(to: capacity)
-        shadows.resize(to: capacity, history: history)
+        referee.resize(to: capacity, history: history)
     }
 
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {
@@ -253,13 +257,13 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let learner = learner
         labeller.labelSamples(of: record)
         let isNew = record.pointee.accesses == 0
-        shadows.access(access, isMiss: isMiss, record: record, history: history)
-        if isGuarded {
-            let last = isNew ? nil : record.pointee.lastRequest(asOf: now)
-            recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
+        referee.access(access, isMiss: isMiss, now: now, record: record, history: history)
+        let gap = Int(record.pointee.age(at: now))
+        if usesWorkload {
+            workload.note(
+                isMiss: isMiss, gap: isNew ? nil : gap, accesses: record.pointee.accesses, residents: history.count)
         }
         if !isNew {
-            let gap = Int(record.pointee.age(at: now))
             learner.pointee.labelWindow.countReturn(gap: gap, window: labeller.window, residents: history.count)
         }
         // A ghost has no user. The user of the next access is taken for the user of the one before.
@@ -276,26 +280,22 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             at: instant)
     }
 
-    /// Whether LRU may take over. It may not where several caches share the model, which has learned from other caches what
-    /// this one has not seen.
-    private var isGuarded: Bool { ownsModel && usesUniformSizes && parameters.decider == .contest }
-
     /// The instant of features that are computed now.
     var instant: FeatureInstant {
-        FeatureInstant(request: now, second: second, greedyDualClock: greedyDual.clock)
+        FeatureInstant(request: now, second: second, greedyDualClock: greedyDual.clock, workload: workload)
     }
 
     /// Removes a resident from every part and turns its record into a ghost. Returns its entry.
     private mutating func close(_ slot: UInt32) -> EntryID {
         let entry = history.records[Int(slot)].entry
+        let lastRequest = history.records[Int(slot)].lastRequest(asOf: now)
         sampler.remove(slot, records: history.records.base)
         greedyDual.remove(slot)
         history.unlink(slot)
         if isTrimming {
-            if isGuarded { recencyGuard.remove(last: history.records[Int(slot)].lastRequest(asOf: now)) }
-            shadows.trim(entry, history: history)
+            referee.trim(entry, last: lastRequest, history: history)
         }
-        shadows.forget(history.close(slot))
+        referee.forget(history.close(slot))
         return entry
     }
 
@@ -303,7 +303,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     @inline(__always)
     private mutating func closeRefusedObject() {
         if newObject == ObjectRecord.none { return }
-        shadows.forget(history.close(newObject))
+        referee.forget(history.close(newObject))
         newObject = ObjectRecord.none
     }
 
@@ -382,21 +382,21 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         }
     }
 
-    /// Evicts a resident that the followed shadow does not hold, or refuses a new object that it does not hold; see
-    /// ``PolicyShadows``.
+    /// Evicts a resident that the followed shadow does not hold, or refuses a new object that it does not hold.
     private mutating func evictFollowing(_ access: Access) -> EntryID {
-        defer { shadows.countDecision(history: history) }
-        if shadows.followsLeastRecent { return evictLeastRecent() }
-        if newObject != ObjectRecord.none, !shadows.leaderHolds(access.entry) { return access.entry }
-        while let entry = shadows.nextSurplus() {
+        defer { referee.countDecision(history: history) }
+        if newObject != ObjectRecord.none, !referee.leaderHolds(access.entry) { return access.entry }
+        while let entry = referee.nextSurplus() {
             let slot = history.resident(entry)
-            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: shadows.leader?.name ?? "") }
+            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: referee.leader?.name ?? "") }
         }
-        return evictLeastRecent()
+        return evict(history.oldest, by: "lru")
     }
 
-    /// Evicts the least recent resident; see ``RecencyGuard`` and ``PolicyShadows``.
-    private mutating func evictLeastRecent() -> EntryID { evict(history.oldest, by: "lru") }
+    private mutating func evictLeastRecent() -> EntryID {
+        defer { if referee.isFollowing { referee.countDecision(history: history) } }
+        return evict(history.oldest, by: "lru")
+    }
 
     /// Evicts a resident that was not chosen by scores. An explanation compares it by recency.
     private mutating func evict(_ slot: UInt32, by decider: String) -> EntryID {
@@ -448,8 +448,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         var fixed = labeller.byteCount + sampler.byteCount
         if countsModel { fixed += learner.pointee.byteCount }
         // The heap numbers residents by their records, not by their objects.
-        return history.metadataBytes + shadows.metadataBytes
-            + MetadataBytes(fixed: fixed, perResident: greedyDual.byteCount + recencyGuard.byteCount)
+        return history.metadataBytes + referee.metadataBytes
+            + MetadataBytes(fixed: fixed, perResident: greedyDual.byteCount)
     }
 
     public var metrics: [PolicyMetric] {
@@ -458,11 +458,11 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             PolicyMetric("training_steps", Double(steps)), PolicyMetric("training_samples", Double(samples)),
             PolicyMetric("samples_not_taken", labeller.samplesNotTaken.rounded()),
             PolicyMetric("window_multiplier", Double(learner.pointee.labelWindow.multiplier)),
-            PolicyMetric("lru_overrides", Double(recencyGuard.overrides)),
+            PolicyMetric("lru_overrides", Double(referee.overrides)),
             PolicyMetric("evictions_by_network", Double(evictionsByNetwork) / Double(max(evictions, 1))),
-            PolicyMetric("shadow_follows", Double(shadows.follows)),
-            PolicyMetric("shadow_decisions", Double(shadows.decisions)),
-            PolicyMetric("shadow_following", shadows.isFollowing ? 1 : 0),
+            PolicyMetric("shadow_follows", Double(referee.follows)),
+            PolicyMetric("shadow_decisions", Double(referee.decisions)),
+            PolicyMetric("shadow_following", referee.isFollowing ? 1 : 0),
         ]
     }
 }

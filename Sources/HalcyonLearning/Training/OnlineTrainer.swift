@@ -151,7 +151,7 @@ struct OnlineTrainer: ~Copyable {
     }
 }
 
-/// The last labelled samples, from which batches are drawn at random. O(1) a sample. Bytes: 39 a sample, up to a bound.
+/// The last labelled samples, from which batches are drawn at random. O(1) a sample. Bytes: 41 a sample, up to a bound.
 struct ReplayBuffer: ~Copyable {
     /// The newest samples, which are drawn as often as all together: workloads change faster than a long memory follows.
     static let recent = 1_024

@@ -2,7 +2,7 @@
 /// newest one.
 ///
 /// A sample keeps its number until it leaves the ring. Numbers are modulo 2³¹, so that none equals ``none``. All
-/// operations are O(1). Bytes: 51 a sample.
+/// operations are O(1). Bytes: 53 a sample.
 struct PendingSamples: ~Copyable {
     static let none = ObjectRecord.none
     private static let numbers: UInt32 = 1 << 31 - 1
@@ -12,7 +12,7 @@ struct PendingSamples: ~Copyable {
         /// The request at which the sample was taken, modulo 2³².
         var taken: UInt32 = 0
         var older = PendingSamples.none
-        var isLabelled = false
+        var isPositive = false
     }
 
     private var slots: HeapArray<Slot>
@@ -40,7 +40,7 @@ struct PendingSamples: ~Copyable {
         if Int(count) == slots.count { enlarge() }
         let number = (first &+ count) & PendingSamples.numbers
         let place = Int(number) & (slots.count - 1)
-        slots[place] = Slot(taken: UInt32(truncatingIfNeeded: now), older: older, isLabelled: false)
+        slots[place] = Slot(taken: UInt32(truncatingIfNeeded: now), older: older)
         count &+= 1
         let row = rows.base + place * SampleRow.width
         row.update(repeating: 0, count: SampleRow.width)
@@ -49,22 +49,22 @@ struct PendingSamples: ~Copyable {
 
     /// Removes the oldest sample if `window` requests have passed since it was taken, and returns its row; otherwise `nil`.
     /// The row is valid until the next push.
-    mutating func popDue(now: Int, window: Int) -> (row: UnsafePointer<UInt8>, isLabelled: Bool)? {
+    mutating func popDue(now: Int, window: Int) -> (row: UnsafePointer<UInt8>, isPositive: Bool)? {
         guard count > 0 else { return nil }
         let place = Int(first) & (slots.count - 1)
         guard Int(UInt32(truncatingIfNeeded: now) &- slots[place].taken) >= window else { return nil }
         first = (first &+ 1) & PendingSamples.numbers
         count &-= 1
-        return (UnsafePointer(rows.base + place * SampleRow.width), slots[place].isLabelled)
+        return (UnsafePointer(rows.base + place * SampleRow.width), slots[place].isPositive)
     }
 
-    /// Marks a sample as labelled, and returns its row and the next older sample of the same object. Returns `nil` if the
-    /// sample has left the ring.
-    mutating func label(_ number: UInt32) -> (row: UnsafePointer<UInt8>, older: UInt32)? {
+    /// Labels a sample as positive, and returns the next older one of the same object. Returns `nil` if the sample has left
+    /// the ring.
+    mutating func label(_ number: UInt32) -> UInt32? {
         guard isWaiting(number) else { return nil }
         let place = Int(number) & (slots.count - 1)
-        slots[place].isLabelled = true
-        return (UnsafePointer(rows.base + place * SampleRow.width), slots[place].older)
+        slots[place].isPositive = true
+        return slots[place].older
     }
 
     /// Returns whether a sample is in the ring.

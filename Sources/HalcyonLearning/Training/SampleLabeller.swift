@@ -1,7 +1,9 @@
 import HalcyonEviction
 
-/// Takes samples of the objects of one cache and labels each: positive when its object is requested again, negative when
-/// the label window has passed. Labelled samples go to the ``OnlineTrainer``.
+/// Takes samples of the objects of one cache and labels each when the label window has passed: positive if its object was
+/// requested meanwhile. Then the sample goes to the ``OnlineTrainer``.
+///
+/// The positive ones wait as long as the others. If they went at once, the first samples would all be positive.
 ///
 /// Operations are amortised O(samples taken).
 struct SampleLabeller: ~Copyable {
@@ -42,26 +44,22 @@ struct SampleLabeller: ~Copyable {
     /// Whether samples are taken: not before the cache has filled a quarter of its capacity once.
     var isSampling: Bool { insertedSize >= capacity / 4 && learns }
 
-    /// Starts request `now`: sets the label window, and gives a negative label to each sample whose window has passed.
+    /// Starts request `now`: sets the label window, and hands over the samples whose window has passed.
     @inline(__always)
     mutating func begin(_ now: Int, missRatio: Double) {
         let learner = learner
         window = learner.pointee.labelWindow.requests(
             residents: residents, missRatio: missRatio, usesUniformSizes: usesUniformSizes)
         while let due = pending.popDue(now: now, window: window) {
-            if !due.isLabelled { learner.pointee.trainer.add(due.row, isPositive: false) }
+            learner.pointee.trainer.add(due.row, isPositive: due.isPositive)
         }
     }
 
     /// Gives a positive label to the samples of an object that is requested now.
     @inline(__always)
     mutating func labelSamples(of record: UnsafeMutablePointer<ObjectRecord>) {
-        let learner = learner
         var number = record.pointee.pending
-        while let sample = pending.label(number) {
-            learner.pointee.trainer.add(sample.row, isPositive: true)
-            number = sample.older
-        }
+        while let older = pending.label(number) { number = older }
         record.pointee.pending = ObjectRecord.none
     }
 

@@ -1,4 +1,4 @@
-/// The features of an object at one instant (``Feature``), and the label: 39 bytes.
+/// The features of an object at one instant (``Feature``), and the label: 41 bytes.
 enum SampleRow {
     static let width = Feature.width + 1
     /// 1 if the object was requested again within the window, once that is known; else 0.

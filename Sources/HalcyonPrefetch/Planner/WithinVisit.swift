@@ -51,7 +51,7 @@ struct WithinVisit: ~Copyable {
         let seed = context.seed
         usesCategories = parameters.categories == .on
         habits = UserCategoryFeatures(
-            usesCategories ? .all : .all.subtracting([.category, .user, .session]), bounds: .allUsers)
+            usesCategories ? [.category, .user, .session, .time, .activity] : [.time, .activity], bounds: .allUsers)
         inputs = CandidateInputs(matrix: plans.inputs(0))
         threshold = PrefetchThreshold(minimum: parameters.price, maximum: parameters.mostPrice)
         trainer = PlannerTrainer(

@@ -72,7 +72,7 @@ import Testing
     @Test func plannerWithoutCategoriesIgnoresLabels() throws {
         let trace = try trace(requests: 2_000)
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
-        let policy = try PolicyCatalogue.standard.policy("learned(hidden=4,category=off,user=off,session=off)")
+        let policy = try PolicyCatalogue.standard.policy("learned(hidden=4,category=off,user=off)")
         let hits = try [trace, permuted].map { trace in
             try ReplayJob(
                 policy: policy, capacity: .number(60), options: ReplayOptions(prefetch: prefetch().withoutCategories)

@@ -38,7 +38,7 @@ struct ModelExplanationTests {
     @Test("A decisive category has the largest importance, the uniform size none")
     func decisiveCategoryHasTheLargestImportance() throws {
         let explanation = try explain(
-            "learned(horizon=1,recency=off,frequency=off,popularity=off,time=off,activity=off)"
+            "learned(horizon=1,recency=off,frequency=off,time=off,activity=off)"
         )
         .explanation
         #expect(explanation.groups.map(\.name) == ["size", "category", "user", "session"])
@@ -179,7 +179,7 @@ struct ModelExplanationTests {
                 let isPositive = isLarge == (number < count / 2)
                 var row = [UInt8](repeating: 0, count: SampleRow.width)
                 row[Feature.size] = isLarge ? 200 : 20
-                row[Feature.userChanges] = number < count / 2 ? 10 : 90
+                row[Feature.gap2] = number < count / 2 ? 10 : 90
                 row[Feature.gap1] = UInt8(random.next(below: 200))
                 if isReady, number % 10 == 9 {
                     let logit = evaluator.logits([evaluator.inputs(row)])[0]

@@ -9,10 +9,10 @@ struct CategoryFeatureTests {
     func oneActiveOfTwoCategoriesGivesHalfASession() {
         var assembler = FeatureAssembler.withSets()
         assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
-        #expect(assembler.row(set: 1)[Feature.active] == 255)
-        #expect(assembler.row(set: 3)[Feature.active] == 128)
-        #expect(assembler.row(set: 2)[Feature.active] == 0)
-        #expect(assembler.row(set: 1, user: 8)[Feature.active] == 0, "another user")
+        #expect(assembler.session(Feature.active, set: 1) == 255)
+        #expect(assembler.session(Feature.active, set: 3) == 128)
+        #expect(assembler.session(Feature.active, set: 2) == 0)
+        #expect(assembler.session(Feature.active, set: 1, user: 8) == 0, "another user")
     }
 
     @Test("The user's history of several categories is their sum, that of all users their mean")
@@ -25,7 +25,7 @@ struct CategoryFeatureTests {
         #expect(one[Feature.categoryReuse] > 127, "every access was a return")
         #expect(assembler.row(set: 4)[Feature.userRate] == 0)
         assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
-        #expect(assembler.row(set: 4, user: 9)[Feature.active] == 255, "all forty members count")
+        #expect(assembler.session(Feature.active, set: 4, user: 9) == 255, "all forty members count")
     }
 
     @Test("Without users, the last request determines the active categories")
@@ -34,8 +34,8 @@ struct CategoryFeatureTests {
         for set: CategorySetID in [2, 1] {
             assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
         }
-        #expect(assembler.row(set: 1, user: .max)[Feature.active] == 255)
-        #expect(assembler.row(set: 2, user: .max)[Feature.active] == 0)
+        #expect(assembler.session(Feature.active, set: 1, user: .max) == 255)
+        #expect(assembler.session(Feature.active, set: 2, user: .max) == 0)
     }
 
     @Test("A group that is switched off leaves its bytes at 0")

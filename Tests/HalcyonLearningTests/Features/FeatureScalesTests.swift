@@ -28,7 +28,7 @@ struct FeatureScalesTests {
             for place in [Feature.count0, Feature.accesses, Feature.categorySlow, Feature.userRate] {
                 #expect(packed[place] == FastMath.fineOctaves(numbers[place]))
             }
-            for place in [Feature.categoryReuse, Feature.userShare, Feature.active, Feature.weekPhase] {
+            for place in [Feature.categoryReuse, Feature.userShare, Feature.userReuse, Feature.weekPhase] {
                 #expect(packed[place] == FastMath.byte(numbers[place] * 255))
             }
             for place in [Feature.gap1, Feature.gap3, Feature.userGap, Feature.worth] {
@@ -59,7 +59,7 @@ struct FeatureScalesTests {
         scales.pack([Float](repeating: 100, count: Feature.width), into: &packed)
         let named = FeatureGroups.named.flatMap(\.features)
         for (place, name) in named { #expect(packed[place] > 0, "\(name)") }
-        #expect(Set(named.map(\.place)) == Set(0..<Feature.unused.lowerBound))
+        #expect(Set(named.map(\.place)) == Set(0..<Feature.one))
     }
 
     @Test("Encoded inputs equal the inputs decoded from bytes")

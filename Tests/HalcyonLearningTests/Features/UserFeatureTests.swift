@@ -78,13 +78,13 @@ struct UserFeatureTests {
         }
         func byte(_ chance: Float) -> UInt8 { FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16) }
         // 2 followed 1 three times of four; the prior is five accesses to other categories.
-        #expect(assembler.row(set: 2)[Feature.transition] == byte(3 / 9))
-        #expect(assembler.row(set: 1)[Feature.transition] == byte(1 / 9))
-        #expect(assembler.row(set: 3)[Feature.transition] == byte(3 / 9), "the likeliest of several")
-        #expect(assembler.row(set: 2, user: 9)[Feature.transition] == byte(0))
+        #expect(assembler.session(Feature.transition, set: 2) == byte(3 / 9))
+        #expect(assembler.session(Feature.transition, set: 1) == byte(1 / 9))
+        #expect(assembler.session(Feature.transition, set: 3) == byte(3 / 9), "the likeliest of several")
+        #expect(assembler.session(Feature.transition, set: 2, user: 9) == byte(0))
         assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
         #expect(
-            assembler.row(set: 2, user: 9)[Feature.transition] == byte(3 / 9), "transitions are shared by all users")
+            assembler.session(Feature.transition, set: 2, user: 9) == byte(3 / 9), "transitions are shared by all users")
     }
 
     @Test("Counts of transitions halve with each epoch")
@@ -94,16 +94,5 @@ struct UserFeatureTests {
         #expect(count.weight(in: 3) == 12 && count.weight(in: 5) == 3 && count.weight(in: 300) == 0)
         count.add(in: 4)
         #expect(count.weight(in: 4) == 7)
-    }
-
-    @Test("An eviction does not count as a change of the user")
-    func evictionIsNoChangeOfTheUser() {
-        var record = ObjectRecord()
-        record.note(Access(entry: 1, user: 7), now: 1, second: 0)
-        record = Ghost(of: record).record
-        record.note(Access(entry: 1, user: 7), now: 9, second: 0)
-        #expect(record.userChanges == 0)
-        record.note(Access(entry: 1, user: 8), now: 10, second: 0)
-        #expect(record.userChanges == 1)
     }
 }

@@ -214,22 +214,24 @@ struct LearnedPolicyTests {
     func eachFeatureGroupCanBeSwitchedOff() throws {
         let accesses = accesses(3_000, seed: 5)
         let lru = hits(try policy("lru"), accesses, capacity: 150)
-        for group in ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"] {
+        for group in ["recency", "frequency", "size", "category", "user", "time", "activity"] {
             #expect(hits(try policy("learned(\(group)=off)"), accesses, capacity: 150) > lru / 2, "\(group)")
         }
     }
 
-    @Test("Results name the removed feature group fleet, and no run can set it")
-    func resultsNameTheRemovedGroup() throws {
-        let learned = try policy("learned")
-        #expect(learned.recordedParameters.contains { $0 == ("fleet", "off") })
-        #expect(!learned.parameters.contains { $0.name == "fleet" })
-        #expect(throws: PolicyError.self) { try policy("learned(fleet=off)") }
+    @Test("The statistics of the workload are for a trained model, and off unless asked for")
+    func workloadStatisticsAreOff() throws {
+        let accesses = accesses(3_000, seed: 5)
+        let (given, off) = (try policy("learned"), try policy("learned(workload=off)"))
+        #expect(hits(given, accesses, capacity: 150) == hits(off, accesses, capacity: 150))
+        #expect(
+            hits(try policy("learned(workload=on)"), accesses, capacity: 150)
+                != hits(off, accesses, capacity: 150))
     }
 
     @Test("Without features no network is trained, and none decides", arguments: [[1], [1, 2, 3]])
     func networkWithoutFeaturesDecidesNothing(sizes: [Int]) throws {
-        let groups = ["recency", "frequency", "size", "popularity", "category", "user", "session", "time", "activity"]
+        let groups = ["recency", "frequency", "size", "category", "user", "time", "activity"]
         let blind = try policy("learned(\(groups.map { "\($0)=off" }.joined(separator: ",")))")
         let accesses = accesses(12_000, seed: 7).map { access in
             var access = access

@@ -15,20 +15,20 @@ struct PendingSamplesTests {
         last[0] = 3
         // The object of the first and the third sample is requested.
         let newest = pending.label(third)
-        #expect(newest?.row[0] == 3 && newest?.older == first)
+        #expect(newest == first)
         let oldest = pending.label(first)
-        #expect(oldest?.row[0] == 1 && oldest?.older == PendingSamples.none)
+        #expect(oldest == PendingSamples.none)
         let answer1 = pending.popDue(now: 14, window: 5)
         #expect(answer1 == nil)
-        let answer2 = pending.popDue(now: 15, window: 5).map { $0.isLabelled }
+        let answer2 = pending.popDue(now: 15, window: 5).map { $0.isPositive }
         #expect(answer2 == true)
         let answer3 = pending.popDue(now: 16, window: 5)
         #expect(answer3 == nil)
         let due = pending.popDue(now: 20, window: 5)
-        #expect(due?.row[0] == 2 && due?.isLabelled == false)
+        #expect(due?.row[0] == 2 && due?.isPositive == false)
         let answer4 = pending.label(second)
         #expect(answer4 == nil, "the sample has left the ring")
-        let answer5 = pending.popDue(now: 20, window: 5).map { $0.isLabelled }
+        let answer5 = pending.popDue(now: 20, window: 5).map { $0.isPositive }
         #expect(answer5 == true)
         let answer6 = pending.popDue(now: 99, window: 5)
         #expect(answer6 == nil, "empty")
@@ -43,7 +43,7 @@ struct PendingSamplesTests {
             var labels: [[UInt8]] = []
             for now in 0..<1_000 {
                 while let due = pending.popDue(now: now, window: 100) {
-                    labels.append([due.row[0], due.row[1], due.isLabelled ? 1 : 0])
+                    labels.append([due.row[0], due.row[1], due.isPositive ? 1 : 0])
                 }
                 let object = now * 7 % 10
                 let (number, row) = pending.push(now: now, older: newest[object])
@@ -51,9 +51,9 @@ struct PendingSamplesTests {
                 newest[object] = number
                 if now % 3 > 0 { continue }
                 var next = newest[object]
-                while let sample = pending.label(next) {
-                    labels.append([sample.row[0], sample.row[1], 2])
-                    next = sample.older
+                while let older = pending.label(next) {
+                    labels.append([2])
+                    next = older
                 }
                 newest[object] = PendingSamples.none
             }
@@ -80,10 +80,14 @@ struct PendingSamplesTests {
         let isFull = pending.isFull
         #expect(isFull)
         for (time, number) in numbers.enumerated() {
-            let kept = pending.label(number)?.row[0]
-            #expect(kept == UInt8(time))
+            let isKept = pending.label(number) != nil
+            #expect(isKept, "\(time)")
         }
         let bytes = pending.byteCount
-        #expect(bytes == 256 * 51)
+        #expect(bytes == 256 * 53)
+        for time in 0..<256 {
+            let due = pending.popDue(now: time, window: 0)
+            #expect(due?.row[0] == UInt8(time) && due?.isPositive == true)
+        }
     }
 }

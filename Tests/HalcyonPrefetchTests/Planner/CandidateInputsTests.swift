@@ -24,7 +24,7 @@ struct CandidateInputsTests {
     func inputsEqualTheirFormulasOverAllRequests() throws {
         var state = WithinVisit(PlannerParameters(), PrefetchContext())
         // The eviction model's features for the same accesses.
-        var eviction = FeatureAssembler(groups: .all)
+        var eviction = FeatureAssembler(groups: [.category, .user, .session, .time, .activity])
         for (set, members) in Self.sets.enumerated() {
             state.habits.sets.define(CategorySetID(set), members: members)
             eviction.userCategory.sets.define(CategorySetID(set), members: members)
@@ -82,9 +82,16 @@ struct CandidateInputsTests {
     ) -> [(Int, Double)] {
         var record = ObjectRecord()
         (record.categories, record.user) = (Self.set(of: object), user)
-        var features = [Float](repeating: 0, count: Feature.width)
+        var features = [Float](repeating: 0, count: Feature.places)
         eviction.write(
             record, at: FeatureInstant(request: 0, second: seconds, greedyDualClock: 0), inputs: &features)
+        // The features of the session are the planner's alone.
+        var numbers = [Float](repeating: 0, count: Feature.places)
+        eviction.userCategory.write(record.categories, eviction.userCategory.statistics(of: user), into: &numbers)
+        for feature in Feature.session {
+            FeatureScales().encode(&numbers[feature], count: 1, of: feature)
+            features[feature] = numbers[feature]
+        }
         let habits = PlannerInput.habitFeatures.enumerated().map {
             (PlannerInput.habits + $0, Double(features[$1]))
         }

@@ -245,7 +245,7 @@ enum PlannerInput {
     /// The categories as in the eviction model: their use by all users and by this user, whether they are active, and
     /// whether they usually follow.
     static let habits = 17
-    static let habitFeatures = Feature.categoryFast..<Feature.transition + 1
+    static let habitFeatures = Array(Feature.userCategory) + Array(Feature.session)
     /// The object's share in its categories, and that of the user's expected requests for them.
     static let share = 30
     static let shareOfOutlook = 31

@@ -19,7 +19,7 @@ struct CategoryInputs: ~Copyable {
     private let outlook = HeapArray<Float>(repeating: 0, count: bound)
     private let scales = FeatureScales()
     /// The unscaled features.
-    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.width)
+    private let numbers = HeapArray<Float>(repeating: 0, count: Feature.places)
     /// The features of user and time that both models share.
     private let inputs = HeapArray<Float>(repeating: 0, count: Feature.width)
 

@@ -1,33 +1,35 @@
 import HalcyonEviction
 
-/// Simulates caches of the same capacity under other policies, and follows one of them while it saves more than the learner.
+/// Decides who evicts: the learner, or a policy that is shown to save more.
 ///
-/// A shadow serves requests and holds numbers only. Where a shadow and this cache differ, the difference counts for the
-/// shadow (only the shadow hit) or against it, in units of the cost of a miss. A recent sum covers the last thousand
-/// differences, and a total all of them. A shadow is followed while it is ahead in both by more than chance explains: by
-/// ``PolicyShadow/standardErrors`` standard deviations.
+/// The referee simulates caches of the same capacity under other policies. Such a *shadow* serves requests and holds numbers
+/// only. Where a shadow and this cache differ, the difference counts for the shadow (only the shadow hit) or against it, in
+/// units of the cost of a miss. There are two rules, for two ways to be better:
 ///
-/// To follow a shadow means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds
-/// and this cache does not comes back with the next request. The shadow of LRU needs no such detour: the least recent
-/// resident is evicted. After a turnover (``SimulatedPolicy/turnoversFollowed``) the learner decides again. If it falls
-/// behind again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows beyond
-/// chance after ``turnoversUntilReview`` turnovers. So a shadow that is behind is followed a number of times that grows with
-/// the logarithm of the number of turnovers.
-/// A shadow that is ahead of the one that is followed takes its place.
+/// - **LRU, for a tenth of a turnover.** A workload can change within a few hundred requests, faster than a network adapts.
+///   With uniform sizes an exact shadow of LRU costs one bit a request, and ``RecencyGuard`` hands evictions to LRU after
+///   some ten hits that only LRU had.
+/// - **S3-FIFO, W-TinyLFU or LIRS, for a turnover and longer.** A shadow is followed while it is ahead beyond chance: by
+///   ``PolicyShadow/standardErrors`` standard deviations, of the last thousand differences and of all of them. To follow it
+///   means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds and this cache
+///   does not comes back with the next request. Then the learner decides again. If it falls behind again, the shadow is
+///   followed for twice as long as before, until the learner is ahead of all shadows beyond chance after
+///   ``turnoversUntilReview`` turnovers. So a shadow that is behind is followed a number of times that grows with the
+///   logarithm of the number of turnovers. A shadow that is ahead of the one that is followed takes its place.
 ///
-/// With uniform sizes the shadows are S3-FIFO, W-TinyLFU and LIRS, because ``RecencyGuard`` simulates LRU. In a cache of
-/// more than ``mostSimulated`` entries they end once the learner is ahead of all of them beyond chance after
+/// In a cache of more than ``mostSimulated`` entries shadows end once the learner is ahead of all of them beyond chance after
 /// ``turnoversUntilReview`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
 /// capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead there by
 /// ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not followed for
 /// ``turnoversUntilReview`` turnovers and is not ahead on the sample of late. A cache of more than ``mostResidents`` entries
 /// begins with the sample. A shadow that begins late has the residents at first, and its differences count after a
-/// turnover. There are no shadows with prefetching: what is prefetched takes space that a shadow has.
+/// turnover. There are no such shadows with prefetching: what is prefetched takes space that a shadow has.
 ///
-/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere. In a cache of more
-/// than ``mostResidents`` residents it serves a sample of the objects. With variable sizes we also measured shadows of
-/// S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3 to 0.5 % more misses on short traces, and where they gained depended on
-/// the seed.
+/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere and is followed for a
+/// tenth of a turnover. A large object can take the space of many small ones, so LRU is not worth more there. In a cache of
+/// more than ``mostResidents`` residents the shadow serves a sample of the objects. With variable sizes we also measured
+/// shadows of S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3 to 0.5 % more misses on short traces, and where they gained
+/// depended on the seed.
 ///
 /// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
 /// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
@@ -36,7 +38,7 @@ import HalcyonEviction
 ///
 /// Amortised O(1) a request and shadow. Bytes: at most some 600 for each of ``mostResidents`` residents, in a larger cache for
 /// each resident while it has shadows of all objects, and then 4 an object number.
-struct PolicyShadows: ~Copyable {
+struct Referee: ~Copyable {
     /// With uniform sizes, the most entries of a shadow of a sample, and of a cache that needs none.
     static let mostSimulated = 256
     /// With variable sizes, the most residents of a shadow; with uniform sizes, the most entries of a cache that begins with
@@ -82,19 +84,44 @@ struct PolicyShadows: ~Copyable {
     /// Whether the owner of the cache made it smaller. Until then ``mostSeen`` never falls.
     private var isTrimmed = false
 
+    /// Hands evictions to LRU for a while; used with uniform sizes.
+    private var recencyGuard = RecencyGuard(capacity: 0)
+    private var isGuarded = false
+
     /// The number of times that a shadow began to be followed.
     private(set) var follows = 0
     /// The evictions and refusals that shadows decided.
     private(set) var decisions = 0
 
-    /// No shadows: the learner always decides.
+    /// The learner always decides.
     init() {}
 
-    /// The shadows of a cache made in this context.
-    init(_ context: PolicyContext, missCost: MissCost) {
+    /// The referee of a cache made in this context.
+    ///
+    /// - Parameter shadows: whether other policies than LRU are simulated, or LRU with variable sizes.
+    init(_ context: PolicyContext, missCost: MissCost, shadows: Bool = true) {
         self.missCost = missCost
         self.context = context
-        start()
+        recencyGuard = RecencyGuard(capacity: context.capacity)
+        isGuarded = context.usesUniformSizes
+        if shadows { start() }
+    }
+
+    /// Who decides an eviction.
+    enum Decider {
+        /// The network, or ``GreedyDual`` before the network has learned enough.
+        case learner
+        /// LRU.
+        case leastRecent
+        /// The shadow that is followed; see ``leader``.
+        case leader
+    }
+
+    /// Returns who decides the next eviction of a cache that has residents.
+    @inline(__always)
+    mutating func nextDecider() -> Decider {
+        if let leader { return leader == .lru ? .leastRecent : .leader }
+        return isGuarded && recencyGuard.takesEviction() ? .leastRecent : .learner
     }
 
     /// The heap bytes. Those of shadows of all objects of a large cache count as bytes of its residents.
@@ -103,8 +130,10 @@ struct PolicyShadows: ~Copyable {
         let all = full.reduce(fullNumbers.byteCount + surplus.count * MemoryLayout<EntryID>.stride) {
             $0 + $1.cache.metadataBytes.total
         }
-        return context.capacity > PolicyShadows.mostResidents && context.usesUniformSizes
-            ? MetadataBytes(fixed: sample, perResident: all) : MetadataBytes(fixed: sample + all)
+        let bits = recencyGuard.byteCount
+        return context.capacity > Referee.mostResidents && context.usesUniformSizes
+            ? MetadataBytes(fixed: sample, perResident: all + bits)
+            : MetadataBytes(fixed: sample + all, perResident: bits)
     }
 
     /// The shadows whose results can lead to an override.
@@ -114,11 +143,10 @@ struct PolicyShadows: ~Copyable {
     var fullCount: Int { full.count }
 
     /// Whether a shadow is followed.
-    @inline(__always)
     var isFollowing: Bool { leader != nil }
 
-    /// Whether the least recent resident is the victim.
-    var followsLeastRecent: Bool { leader == .lru }
+    /// The number of times that LRU took over with uniform sizes.
+    var overrides: Int { recencyGuard.overrides }
 
     private mutating func start() {
         (leader, surplus, learnerDecisions, failures) = (nil, [], 0, 0)
@@ -129,9 +157,9 @@ struct PolicyShadows: ~Copyable {
             sampleNumbers = ShadowNumbers(isSample: shift > 0)
             return
         }
-        shift = PolicyShadows.uniformShift(context.capacity)
+        shift = Referee.uniformShift(context.capacity)
         sampleNumbers = ShadowNumbers(isSample: true)
-        let beginsWithSample = context.capacity > PolicyShadows.mostResidents
+        let beginsWithSample = context.capacity > Referee.mostResidents
         let shadows = [SimulatedPolicy.s3FIFO, .wTinyLFU, .lirs].map {
             PolicyShadow($0, cache: makeCache($0, shift: beginsWithSample ? shift : 0))
         }
@@ -153,11 +181,18 @@ struct PolicyShadows: ~Copyable {
 
     /// Serves a request in the shadows, and decides which of them is followed.
     ///
-    /// - Parameter record: the record of the object, before the request counts there.
+    /// - Parameters:
+    ///   - now: the number of the request.
+    ///   - record: the record of the object, before the request counts there.
     @inline(__always)
     mutating func access(
-        _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>, history: borrowing ObjectHistory
+        _ access: Access, isMiss: Bool, now: Int, record: UnsafeMutablePointer<ObjectRecord>,
+        history: borrowing ObjectHistory
     ) {
+        if isGuarded {
+            let last = record.pointee.accesses == 0 ? nil : record.pointee.lastRequest(asOf: now)
+            recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
+        }
         if full.isEmpty && sampled.isEmpty { return }
         if record.pointee.accesses == 0 { record.pointee.isSampled = draw(shift) }
         if record.pointee.isSampled || !full.isEmpty {
@@ -180,7 +215,7 @@ struct PolicyShadows: ~Copyable {
         time = access.time
         if record.pointee.isSampled && !sampled.isEmpty {
             if !context.usesUniformSizes {
-                if history.count >> shift > PolicyShadows.mostResidents { thin(history: history) }
+                if history.count >> shift > Referee.mostResidents { thin(history: history) }
                 if isTrimmed && history.count > mostSeen { see(history) }
             }
             differs = serveSample(access, isMiss: isMiss, record: record)
@@ -207,7 +242,7 @@ struct PolicyShadows: ~Copyable {
         if !context.usesUniformSizes, shift > 0, record.pointee.accesses > 0,
             sampleNumbers.known(access.entry) == nil
         {
-            record.pointee.isSampled = draw(PolicyShadows.thinning)
+            record.pointee.isSampled = draw(Referee.thinning)
             if !record.pointee.isSampled { return false }
         }
         var numbered = access
@@ -229,10 +264,13 @@ struct PolicyShadows: ~Copyable {
         return isHit ? cost : -cost
     }
 
-    /// Removes an object that the owner of the cache removes.
-    mutating func remove(_ entry: EntryID) {
-        if let number = sampleNumbers.known(entry) { PolicyShadows.remove(number, from: sampled) }
-        if let number = fullNumbers.known(entry) { PolicyShadows.remove(number, from: full) }
+    /// Removes an object that the owner of the cache removes, or a filter in front of the policy refuses.
+    ///
+    /// - Parameter last: the request of its last access.
+    mutating func remove(_ entry: EntryID, last: Int) {
+        if isGuarded { recencyGuard.remove(last: last) }
+        if let number = sampleNumbers.known(entry) { Referee.remove(number, from: sampled) }
+        if let number = fullNumbers.known(entry) { Referee.remove(number, from: full) }
     }
 
     private static func remove(_ number: UInt32, from shadows: [PolicyShadow]) {
@@ -246,8 +284,8 @@ struct PolicyShadows: ~Copyable {
     }
 
     private mutating func retire(_ entry: EntryID) {
-        PolicyShadows.retire(entry, from: &sampleNumbers, of: sampled)
-        PolicyShadows.retire(entry, from: &fullNumbers, of: full)
+        Referee.retire(entry, from: &sampleNumbers, of: sampled)
+        Referee.retire(entry, from: &fullNumbers, of: full)
     }
 
     private static func retire(_ entry: EntryID, from numbers: inout ShadowNumbers, of shadows: [PolicyShadow]) {
@@ -258,8 +296,8 @@ struct PolicyShadows: ~Copyable {
 
     /// Removes an object that leaves because the owner of the cache lowers a limit or frees memory, which another policy could
     /// not have prevented. With variable sizes the shadows then hold at most as many objects as this cache.
-    mutating func trim(_ entry: EntryID, history: borrowing ObjectHistory) {
-        remove(entry)
+    mutating func trim(_ entry: EntryID, last: Int, history: borrowing ObjectHistory) {
+        remove(entry, last: last)
         if context.usesUniformSizes || sampled.isEmpty { return }
         isTrimmed = true
         mostSeen = max(history.count, 1)
@@ -269,9 +307,10 @@ struct PolicyShadows: ~Copyable {
     /// Changes the capacity of the shadows, whose balances start again.
     mutating func resize(to capacity: Int, history: borrowing ObjectHistory) {
         context.capacity = capacity
+        recencyGuard.resize(to: capacity)
         mostSeen = 0
         if full.isEmpty && sampled.isEmpty { return }
-        if context.usesUniformSizes && PolicyShadows.uniformShift(capacity) != shift {
+        if context.usesUniformSizes && Referee.uniformShift(capacity) != shift {
             return restart(history: history)
         }
         limitShadows(history: history)
@@ -321,7 +360,7 @@ struct PolicyShadows: ~Copyable {
     /// Goes on with the shadow of LRU on a smaller sample.
     private mutating func thin(history: borrowing ObjectHistory) {
         mostSeen = 0
-        shift += PolicyShadows.thinning
+        shift += Referee.thinning
         restart(history: history)
     }
 
@@ -361,7 +400,7 @@ struct PolicyShadows: ~Copyable {
         for index in sampled.indices { sampled[index].awaitFairness() }
         guard leader != nil else {
             learnerDecisions += 1
-            if learnerDecisions > PolicyShadows.turnoversUntilReview * max(history.count, 16) {
+            if learnerDecisions > Referee.turnoversUntilReview * max(history.count, 16) {
                 reviewLearner(history: history)
             }
             return
@@ -416,7 +455,7 @@ struct PolicyShadows: ~Copyable {
     /// Begins shadows of all objects for those that are ahead on the sample. O(residents).
     private mutating func propose(history: borrowing ObjectHistory) {
         for shadow in sampled
-        where min(shadow.recent.lead, shadow.total.lead) > PolicyShadows.errorsOfProposal
+        where min(shadow.recent.lead, shadow.total.lead) > Referee.errorsOfProposal
             && !full.contains(where: { $0.policy == shadow.policy })
         {
             var twin = PolicyShadow(shadow.policy, cache: makeCache(shadow.policy, shift: 0))
@@ -464,7 +503,7 @@ struct PolicyShadows: ~Copyable {
     /// Finds all residents that the leader does not hold. O(residents).
     private mutating func findSurplus(history: borrowing ObjectHistory) {
         surplus = []
-        if followsLeastRecent { return }
+        if leader == .lru { return }
         var slot = history.oldest
         while slot != ObjectRecord.none {
             let record = history.records[Int(slot)]

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HalcyonLearning
 
-extension PolicyShadows {
+extension Referee {
     /// Serves a request in a cache that is small enough for shadows of all objects.
     fileprivate mutating func access(_ access: Access, isMiss: Bool, history: borrowing ObjectHistory) {
         var record = ObjectRecord()
-        self.access(access, isMiss: isMiss, record: &record, history: history)
+        self.access(access, isMiss: isMiss, now: access.requestNumber, record: &record, history: history)
     }
 
     /// Serves a request and keeps the record of its object.
@@ -16,7 +16,7 @@ extension PolicyShadows {
         _ access: Access, isMiss: Bool, records: inout [EntryID: ObjectRecord], history: borrowing ObjectHistory
     ) {
         var record = records[access.entry] ?? ObjectRecord()
-        self.access(access, isMiss: isMiss, record: &record, history: history)
+        self.access(access, isMiss: isMiss, now: access.requestNumber, record: &record, history: history)
         record.accesses = 1
         records[access.entry] = record
     }
@@ -28,12 +28,12 @@ extension PolicyShadows {
 
 /// A cache whose residents do not change, with its shadows and the records of requested objects.
 private struct LargeCache: ~Copyable {
-    var shadows: PolicyShadows
+    var shadows: Referee
     var history: ObjectHistory
     var records: [EntryID: ObjectRecord] = [:]
 
     init(entries: Int) {
-        shadows = PolicyShadows(PolicyContext(capacity: entries), missCost: LearnedParameters().missCost)
+        shadows = Referee(PolicyContext(capacity: entries), missCost: LearnedParameters().missCost)
         history = ObjectHistory(entries: entries, ghostsPerResident: 1)
         for entry in 0..<entries { history.link(history.open(EntryID(entry))) }
     }
@@ -49,13 +49,13 @@ private struct LargeCache: ~Copyable {
 
 /// The shadows of other policies: their simulation, and when the cache follows one.
 @Suite("Shadows of other policies", .timeLimit(.minutes(20)))
-struct PolicyShadowsTests {
+struct RefereeTests {
     private func shadows(
         capacity: Int = 50, usesUniformSizes: Bool = true, usualLifetime: Int64? = nil
-    ) -> PolicyShadows {
+    ) -> Referee {
         var context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes)
         context.usualLifetime = usualLifetime
-        return PolicyShadows(context, missCost: LearnedParameters().missCost)
+        return Referee(context, missCost: LearnedParameters().missCost)
     }
 
     /// A cache under the policy of a shadow.
@@ -70,7 +70,7 @@ struct PolicyShadowsTests {
     }
 
     /// Counts decisions until no shadow is followed, and returns their number.
-    private func end(_ shadows: inout PolicyShadows, history: borrowing ObjectHistory) -> Int {
+    private func end(_ shadows: inout Referee, history: borrowing ObjectHistory) -> Int {
         var length = 0
         while shadows.isFollowing {
             shadows.countDecision(history: history)
@@ -127,8 +127,8 @@ struct PolicyShadowsTests {
         for access in requests {
             shadows.access(access, isMiss: true, history: history)
             guard shadows.isFollowing, lengths.count < 3 else { continue }
-            let (leader, followsLeastRecent) = (shadows.leader?.name, shadows.followsLeastRecent)
-            #expect(["s3-fifo", "w-tinylfu", "lirs"].contains(leader) && !followsLeastRecent)
+            let (leader, decider) = (shadows.leader?.name, shadows.nextDecider())
+            #expect(["s3-fifo", "w-tinylfu", "lirs"].contains(leader) && decider == .leader)
             lengths.append(end(&shadows, history: history))
         }
         #expect(lengths == [50, 100, 200], "A turnover of 50 residents, then twice as many.")
@@ -160,8 +160,8 @@ struct PolicyShadowsTests {
         for access in requests(1_000) where !shadows.isFollowing {
             shadows.access(access, isMiss: true, history: history)
         }
-        let (leader, followsLeastRecent) = (shadows.leader?.name, shadows.followsLeastRecent)
-        #expect(leader == "lru" && followsLeastRecent)
+        let (leader, decider) = (shadows.leader?.name, shadows.nextDecider())
+        #expect(leader == "lru" && decider == .leastRecent)
         let length = end(&shadows, history: history)
         #expect(length == 5)
     }
@@ -209,7 +209,7 @@ struct PolicyShadowsTests {
 
     @Test("A large cache with variable sizes has a shadow of one in 16 objects")
     func largeCacheWithVariableSizesUsesASampledShadow() {
-        let history = history(residents: PolicyShadows.mostResidents + 1)
+        let history = history(residents: Referee.mostResidents + 1)
         var shadows = shadows(capacity: 20_000, usesUniformSizes: false)
         var records: [EntryID: ObjectRecord] = [:]
         for number in 0..<100_000 {
@@ -226,7 +226,7 @@ struct PolicyShadowsTests {
     @Test("A smaller sample keeps one in 16 of its objects and samples new ones at that rate")
     func smallerSampleKeepsOneIn16Objects() {
         let small = history(residents: 20)
-        let large = history(residents: PolicyShadows.mostResidents + 1)
+        let large = history(residents: Referee.mostResidents + 1)
         var shadows = shadows(capacity: 20_000, usesUniformSizes: false)
         var records: [EntryID: ObjectRecord] = [:]
         for entry in 0..<EntryID(40_000) {
@@ -249,7 +249,7 @@ struct PolicyShadowsTests {
     func fullShadowsBecomeSampledOnceTheLearnerLeads() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
-        bed.decide(PolicyShadows.turnoversUntilReview * 2_000)
+        bed.decide(Referee.turnoversUntilReview * 2_000)
         let (before, bytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
         bed.decide(1)
         let (after, fewerBytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
@@ -263,7 +263,7 @@ struct PolicyShadowsTests {
     @Test("The full shadows are kept while the learner does not lead")
     func fullShadowsStayWhileTheLearnerDoesNotLead() {
         var bed = LargeCache(entries: 2_000)
-        bed.decide(10 * PolicyShadows.turnoversUntilReview * 2_000)
+        bed.decide(10 * Referee.turnoversUntilReview * 2_000)
         let fullCount = bed.shadows.fullCount
         #expect(fullCount == 3)
     }
@@ -272,7 +272,7 @@ struct PolicyShadowsTests {
     func leadingSampledShadowRestartsInFullAndIsFollowed() {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
-        bed.decide(PolicyShadows.turnoversUntilReview * 2_000 + 1)
+        bed.decide(Referee.turnoversUntilReview * 2_000 + 1)
         // The shadows of the sample have the residents at first, so that their differences count after a turnover.
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
         let none = bed.shadows.fullCount
@@ -297,11 +297,11 @@ struct PolicyShadowsTests {
     func fullShadowEndsWhenItNoLongerLeads(isAhead: Bool) {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 30_000), isMiss: false)
-        bed.decide((PolicyShadows.turnoversUntilReview + 1) * 2_000 + 1)
+        bed.decide((Referee.turnoversUntilReview + 1) * 2_000 + 1)
         bed.serve(requests(20_000, range: 30_000), isMiss: true)
         let begun = bed.shadows.fullCount
         bed.serve(requests(80_000, range: 30_000), isMiss: isAhead)
-        bed.decide((1 + PolicyShadows.turnoversUntilReview) * 2_000)
+        bed.decide((1 + Referee.turnoversUntilReview) * 2_000)
         let before = bed.shadows.fullCount
         bed.decide(1)
         let after = bed.shadows.fullCount
@@ -311,7 +311,7 @@ struct PolicyShadowsTests {
     @Test(
         "A large cache starts with sampled shadows; full shadows count as bytes per resident")
     func largeCacheStartsWithSampledShadows() {
-        let entries = PolicyShadows.mostResidents + 1
+        let entries = Referee.mostResidents + 1
         var bed = LargeCache(entries: entries)
         let first = bed.shadows.metadataBytes
         bed.serve(requests(20_000, range: 60_000), isMiss: true)
@@ -348,7 +348,7 @@ struct PolicyShadowsTests {
         }
         let first = (0..<EntryID(400)).first { shadows.leaderHolds($0) }
         let held = try #require(first)
-        shadows.remove(held)
+        shadows.remove(held, last: -1)
         let isHeld = shadows.leaderHolds(held)
         #expect(!isHeld)
     }
@@ -358,7 +358,7 @@ struct PolicyShadowsTests {
         var shadows = shadows(usesUniformSizes: false)
         let history = history(residents: 50)
         shadows.access(Access(entry: 7), isMiss: true, history: history)
-        if removes { shadows.remove(7) }
+        if removes { shadows.remove(7, last: -1) }
         shadows.access(Access(entry: 7), isMiss: true, history: history)
         let balance = shadows.balance(of: "lru")
         #expect(balance == (removes ? 0 : 1))

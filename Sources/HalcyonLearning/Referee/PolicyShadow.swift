@@ -1,6 +1,6 @@
 import HalcyonEviction
 
-/// A policy that ``PolicyShadows`` simulates.
+/// A policy that ``Referee`` simulates.
 enum SimulatedPolicy {
     case s3FIFO, wTinyLFU, lirs, lru
 
@@ -22,7 +22,7 @@ enum SimulatedPolicy {
         var context = PolicyContext(
             capacity: capacity, usesUniformSizes: context.usesUniformSizes, seed: context.seed,
             lifetime: context.lifetime ?? context.usualLifetime)
-        // What LRU evicts is known without a simulation: see ``PolicyShadows/followsLeastRecent``.
+        // What LRU evicts is known without a simulation: see ``Referee/followsLeastRecent``.
         context.keepsVictims = self != .lru
         return switch self {
         case .s3FIFO: ConfiguredPolicy(S3FIFO.self).makeCache(context)
