@@ -221,9 +221,9 @@ test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis policies peers
+EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis devices policies peers
 PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md \
-    Experiments/peers.md
+    Experiments/peers.md Experiments/knowledge.md
 PICTURES := --pictures Experiments/results
 LAB := $(LAB_VENV)/bin/python -m lab
 

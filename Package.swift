@@ -36,9 +36,10 @@ func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> T
 }
 
 func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], c: [CSetting] = [], _ settings: [SwiftSetting] = strict
+    _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [], c: [CSetting] = [],
+    _ settings: [SwiftSetting] = strict
 ) -> Target {
-    .target(name: name, dependencies: dependencies, cSettings: c, swiftSettings: settings)
+    .target(name: name, dependencies: dependencies, resources: resources, cSettings: c, swiftSettings: settings)
 }
 
 /// A module or program that only tests use, in a folder of Tests.
@@ -69,6 +70,7 @@ let core: [Target] = [
             "HalcyonEviction", "HalcyonSupport", "CProcessor", "CPortableBLAS",
             .target(name: "COpenBLAS", condition: .when(platforms: [.linux])),
         ],
+        resources: [.embedInCode("Resources/device.safetensors")],
         // The interface of Accelerate that is not deprecated, and the type of its sizes.
         c: [.define("ACCELERATE_NEW_LAPACK", .when(platforms: apple))], computing),
     module("HalcyonPrefetch", ["HalcyonLearning", "HalcyonEviction", "HalcyonSupport", "CProcessor"], computing),

@@ -20,7 +20,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 SHAPES = {
-    "halcyon.model": {"hidden.weight": (38, 16), "output.weight": (16,), "output.bias": (1,)},
+    "halcyon.model": {"hidden.weight": (40, 16), "output.weight": (16,), "output.bias": (1,)},
     "halcyon.planner": {"hidden.weight": (40, 16), "output.weight": (16,), "output.bias": (1,), "calibration": (2,)},
 }
 

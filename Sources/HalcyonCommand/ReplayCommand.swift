@@ -26,7 +26,8 @@ struct ReplayCommand: AsyncParsableCommand {
             subcommands: [
                 RunCommand.self, InspectCommand.self, CurveCommand.self, ConvertCommand.self, GenerateCommand.self,
                 PoliciesCommand.self, CheckCommand.self, SweepCommand.self, ResultsCommand.self, CompareCommand.self,
-                MergeCommand.self, HypothesisCommand.self, TrainCommand.self, ExplainCommand.self,
+                MergeCommand.self, HypothesisCommand.self, TrainCommand.self, PretrainCommand.self,
+                ExplainCommand.self,
             ],
             defaultSubcommand: RunCommand.self)
     }

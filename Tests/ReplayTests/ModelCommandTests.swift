@@ -51,6 +51,36 @@ struct ModelCommandTests {
         }
     }
 
+    @Test("pretrain writes a model that serves each user alone, and says what it cannot read")
+    func pretrainedModelServesDevices() throws {
+        _ = try folder.file("other.csv", Self.popularAndNew(requests: 5_000))
+        _ = try folder.file("nobody.csv", "time,key\n1,a\n")
+        let options = ["--capacity", "10,30", "--steps", "200", "--output", "d.safetensors"]
+        let train = try Replay.run(["pretrain", "t.csv", "other.csv"] + options, in: folder)
+        #expect((train.code, train.text) == (0, ""), "\(train.errors)")
+        let runs = try Replay.run(
+            "t.csv", "--only", "--capacity", "30", "--per", "user", "--model", "d.safetensors", "--format", "json",
+            in: folder
+        ).runs()
+        let parameters = try #require(runs.first?["parameters"] as? [String: String])
+        #expect(parameters["workload"] == "on" && parameters["model"] == "continuing")
+        let shipped = try Replay.run(
+            "t.csv", "--only", "--capacity", "30", "--per", "user", "--policy", "learned(model=shipped)", in: folder)
+        #expect(shipped.code == 0, "\(shipped.errors)")
+        for (arguments, code, words) in [
+            (["nobody.csv"] + options, 65, "nobody.csv has no users"),
+            (["none.csv"] + options, 65, "none.csv"),
+            (["t.csv", "--limit", "0", "-o", "e.safetensors"], 64, "--limit 0 leaves nothing"),
+            (["t.csv", "--capacity", "10,,", "-o", "e.safetensors"], 64, "capacity"),
+            (["t.csv", "--policy", "lru", "-o", "e.safetensors"], 64, "'lru' does not train a model"),
+            (["t.csv", "-o", "t.csv"], 64, "t.csv"),
+        ] as [([String], Int32, String)] {
+            let refused = try Replay.run(["pretrain"] + arguments, in: folder)
+            #expect(refused.code == code && refused.errors.contains(words), "\(arguments): \(refused.errors)")
+        }
+        #expect(folder.contents == ["d.safetensors", "nobody.csv", "other.csv", "t.csv"])
+    }
+
     @Test(
         "train --planner writes a planner for --prefetch-model; every report has its results")
     func trainedPlannerStartsPrefetchModel() throws {
@@ -165,7 +195,7 @@ struct ModelCommandTests {
                 == ["name": "portable", "implementation": Kernels.portable.implementation])
         let explanation = try #require(json["explanation"] as? [String: Any])
         let groups = try #require(explanation["groups"] as? [[String: Any]])
-        #expect(groups.count == 9)
+        #expect(groups.count == 7)
         #expect((groups[0]["loss_increase"] as? [String: Double])?.keys.sorted() == ["high", "low", "value"])
         #expect((explanation["calibration"] as? [Any])?.count == 10)
         #expect((explanation["victim"] as? [String: Any])?["number"] as? Int == 500)

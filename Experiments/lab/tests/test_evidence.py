@@ -25,6 +25,30 @@ experiments:
   - {{name: a, policies: [learned], capacities: [1%, 10%], seeds: 2, labels: [given, without]}}
   - {{name: b, policies: [learned], capacities: [1%, 10%], labels: ["permuted within=popularity,age,size"], permutations: 2}}
 """
+DEVICES = """\
+schema: halcyon.suite/1
+traces: [{{path: {root}/Traces/shop.csv, limit: 6000}}]
+experiments:
+  - name: device
+    modes: per_user
+    knowledge: device
+    policies: [lru, lfu, s3-fifo, w-tinylfu, belady, learned, "learned(model=shipped)"]
+    capacities: [10, 20]
+    seeds: 2
+  - {{name: server, modes: per_user, knowledge: server, policies: [learned], capacities: [10, 20], seeds: 2}}
+  - name: control
+    modes: per_user
+    policies: ["learned(model=shipped)"]
+    capacities: [10, 20]
+    seeds: 2
+    labels: [without]
+  - name: permuted
+    modes: per_user
+    policies: ["learned(model=shipped)"]
+    capacities: [10, 20]
+    labels: ["permuted within=popularity,age,size"]
+    permutations: 2
+"""
 MARKED = "before\n<!-- table: {name} -->\nold\n<!-- end of table -->\nafter\n"
 
 
@@ -145,3 +169,39 @@ def test_stored_cells_are_run_again_and_an_edited_one_is_found(replay: str, resu
     assert len(rerun(suite, copy.parent, replay=replay, cells=2, seed=1)[1]) == 2
     with pytest.raises(lab.ResultsError, match="has no cell"):
         rerun(suite, tmp_path / "none", replay=replay)
+
+
+def test_the_table_of_devices_has_the_hits_of_its_cells(replay: str, tmp_path: Path) -> None:
+    (tmp_path / "devices.yml").write_text(DEVICES.format(root=ROOT))
+    command = [replay, "sweep", str(tmp_path / "devices.yml"), "--results", str(tmp_path / "devices")]
+    subprocess.run(command, check=True, capture_output=True)
+    cells = documents(tmp_path / "devices")
+
+    def mean(label: str, capacity: str, knowledge: str | None) -> float:
+        chosen = [
+            c["counts"]
+            for c in cells
+            if c["label"] == label
+            and c["identity"]["capacity"] == capacity
+            and c["identity"].get("knowledge") == knowledge
+            and c["identity"]["labels"]["control"] == "given"
+        ]
+        assert chosen
+        return 100 * sum(c["hits"] / c["requests"] for c in chosen) / len(chosen)
+
+    table = [line.split("|")[1:-1] for line in fill(MARKED.format(name="devices"), tmp_path).splitlines() if "| shop" in line]
+    shares = []
+    for row, capacity in zip(table, ("10", "20"), strict=True):
+        lru, best, nothing, shipped, server, belady = (cell.split()[0] for cell in row[2:8])
+        assert float(lru) == pytest.approx(mean("lru", capacity, None), abs=0.005)
+        simple = [mean(name, capacity, None) for name in ("lru", "lfu", "s3-fifo", "w-tinylfu")]
+        assert float(best) == pytest.approx(max(simple), abs=0.005)
+        assert float(nothing) == pytest.approx(mean("learned", capacity, "device"), abs=0.005)
+        assert float(shipped) == pytest.approx(mean("learned(model=shipped)", capacity, "device"), abs=0.005)
+        assert float(server) == pytest.approx(mean("learned", capacity, "server"), abs=0.005)
+        assert float(belady) == pytest.approx(mean("belady", capacity, None), abs=0.005)
+        gap = mean("belady", capacity, None) - mean("lru", capacity, None)
+        shares.append(100 * (mean("learned(model=shipped)", capacity, "device") - mean("lru", capacity, None)) / gap)
+    filled = fill(MARKED.format(name="devices"), tmp_path)
+    assert f"| {sum(shares) / 2:.1f} % |" in filled
+    assert fill(MARKED.format(name="devices-labels"), tmp_path).count("| shop |") == 2

@@ -31,15 +31,20 @@ struct LearnerArguments: ParsableArguments {
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
-    /// Returns the run over a trace, and the notes for a report.
-    func load(_ trace: TraceArguments, names: NameKinds = []) throws -> (replay: LearnerReplay, notes: [String]) {
-        if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
-        if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
+    /// Returns the parameters of the policy that a text names.
+    static func parameters(_ policy: String) throws -> LearnedParameters {
         let spec = try PolicySpec(parsing: policy)
         guard spec.name == LearnedPolicy.info.name else {
             throw ReplayError.usage("'\(spec.name)' does not train a model: write learned.")
         }
-        let parameters = try LearnedParameters().applying(spec.settings, policy: spec.name)
+        return try LearnedParameters().applying(spec.settings, policy: spec.name)
+    }
+
+    /// Returns the run over a trace, and the notes for a report.
+    func load(_ trace: TraceArguments, names: NameKinds = []) throws -> (replay: LearnerReplay, notes: [String]) {
+        if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+        if skip < 0 { throw ReplayError.usage("--skip \(skip) is negative: give 0 or more.") }
+        let parameters = try Self.parameters(policy)
         let capacity = try CapacityRequest(parsing: capacity)
         var options = try trace.options(names: names)
         if per == nil {

@@ -28,6 +28,29 @@ public final class LearnedModel {
         self.init(parameters, seed: context.seed, isCautious: !context.usesUniformSizes, servesOneCache: true)
     }
 
+    /// A model that caches of one user each train in turn, to be shipped.
+    ///
+    /// Each cache calls ``beginDevice()`` first. They sample residents alone: the network ranks residents better if it has
+    /// seen nothing else.
+    ///
+    /// - Parameter steps: the training steps.
+    package convenience init(training parameters: LearnedParameters, steps: Int, seed: UInt64) {
+        self.init(parameters, seed: seed, isCautious: false, servesOneCache: true)
+        learner.pointee.trainer.offline = OfflineTraining(steps: steps)
+    }
+
+    /// Forgets what only the cache of the last user knows: the statistics of its categories and its label window.
+    package func beginDevice() { learner.pointee.beginDevice() }
+
+    /// Whether it is trained to be shipped.
+    var isOffline: Bool { learner.pointee.trainer.offline != nil }
+
+    /// The training steps before a network may decide.
+    package static let fewestSteps = OnlineTrainer.fewestSteps
+
+    /// The training steps so far.
+    package var trainingSteps: Int { learner.pointee.trainer.steps }
+
     private init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool, servesOneCache: Bool) {
         self.servesOneCache = servesOneCache
         let environment = FloatEnvironment.enter()
@@ -54,7 +77,8 @@ public final class LearnedModel {
     public func snapshot(_ parameters: LearnedParameters, producer: String) -> PretrainedModel? {
         guard learner.pointee.trainer.isReady else { return nil }
         return PretrainedModel(
-            weights: learner.pointee.trainer.network.weights, inputs: learner.pointee.trainer.network.inputs,
+            weights: learner.pointee.trainer.offline?.mean ?? learner.pointee.trainer.network.weights,
+            inputs: learner.pointee.trainer.network.inputs,
             hidden: parameters.hidden, groups: parameters.groups, objective: parameters.objective,
             perMiss: parameters.perMiss, perByte: parameters.perByte,
             baseWindow: parameters.baseWindow, windowMultiplier: learner.pointee.labelWindow.multiplier,
@@ -68,6 +92,8 @@ struct Learner: ~Copyable {
     /// The most labelled samples kept for training.
     static let bufferBound = 1 << 16
 
+    private let groups: FeatureGroups
+    private let vectors: VectorKernels
     var features: FeatureAssembler
     var trainer: OnlineTrainer
     var labelWindow: LabelWindow
@@ -80,7 +106,8 @@ struct Learner: ~Copyable {
     var watch = VictimWatch()
 
     init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool) {
-        features = FeatureAssembler(groups: parameters.groups, vectors: parameters.blas.vectors)
+        (groups, vectors) = (parameters.groups, parameters.blas.vectors)
+        features = FeatureAssembler(groups: groups, vectors: vectors)
         trainer = OnlineTrainer(
             hidden: parameters.hidden, bufferBound: Learner.bufferBound,
             rate: Float(parameters.rate), patience: 1_000, isCautious: isCautious, blas: parameters.blas, seed: seed)
@@ -91,6 +118,11 @@ struct Learner: ~Copyable {
             trainer.adopt(
                 pretrained.weights, steps: pretrained.trainingSteps, isFrozen: parameters.model == .frozen)
         }
+    }
+
+    mutating func beginDevice() {
+        features = FeatureAssembler(groups: groups, vectors: vectors)
+        labelWindow = LabelWindow(base: labelWindow.base)
     }
 
     var byteCount: Int { features.byteCount + trainer.byteCount + drawn.byteCount + scores.byteCount }

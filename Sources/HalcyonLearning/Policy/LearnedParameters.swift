@@ -9,7 +9,7 @@ public struct LearnedParameters: PolicyParameters {
 
     /// The use of a trained model.
     enum Start: String, CaseIterable, Sendable {
-        case none, frozen, continuing
+        case none, frozen, continuing, shipped
     }
 
     enum Switch: String, CaseIterable, Sendable {
@@ -75,7 +75,10 @@ public struct LearnedParameters: PolicyParameters {
             "shadows", \.shadows,
             "with decider=contest: follow another policy while its simulation saves more (uniform sizes: s3-fifo, w-tinylfu or lirs; variable sizes: lru, where it began with a trained model); not in caches that share a model, nor with uniform sizes in caches that prefetch"
         ),
-        .choice("model", \.model, "use of the trained model: none, frozen, or trained further"),
+        .choice(
+            "model", \.model,
+            "trained model: none, one that is given (frozen, or continuing to learn), or shipped: the package's own, which continues to learn"
+        ),
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),
         .choice("size", \.size, "feature group: size"),
@@ -85,7 +88,8 @@ public struct LearnedParameters: PolicyParameters {
         .choice("activity", \.activity, "feature group: activity of the user"),
         .choice(
             "workload", \.workload,
-            "feature group: how the cache is used, for a model that other caches trained (with shares of hits and returns)"),
+            "feature group: how the cache is used, for a model that other caches trained (with shares of hits and returns)"
+        ),
         .choice(
             "kernels", \.kernels,
             "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
@@ -113,6 +117,8 @@ public struct LearnedParameters: PolicyParameters {
             (.category, \.category), (.user, \.user), (.time, \.time), (.activity, \.activity), (.workload, \.workload),
         ]
 
+    private static let groupNames = Set(FeatureGroups.named.map(\.name))
+
     /// The groups of features that are switched on.
     var groups: FeatureGroups {
         get { FeatureGroups(Self.switches.filter { self[keyPath: $0.state] == .on }.map(\.group)) }
@@ -135,10 +141,23 @@ public struct LearnedParameters: PolicyParameters {
     }
 
     /// The trained model that the policy starts with, if any.
-    var start: PretrainedModel? { model == .none ? nil : pretrained }
+    var start: PretrainedModel? {
+        switch model {
+        case .none: nil
+        case .frozen, .continuing: pretrained
+        case .shipped: PretrainedModel.shipped
+        }
+    }
 
-    /// Resets the prices of a trained model if another objective is given, which has prices of its own.
+    /// Resets the prices of a trained model if another objective is given, which has prices of its own. The shipped model has
+    /// its own network and features.
     public mutating func giveWay(to given: Set<String>) {
+        if model == .shipped {
+            let shipped = PretrainedModel.shipped
+            if !given.contains("hidden") { hidden = shipped.hidden }
+            if !given.contains("horizon") { baseWindow = shipped.baseWindow }
+            if given.isDisjoint(with: Self.groupNames) { groups = shipped.groups }
+        }
         guard given.contains("objective"), objective != .cost else { return }
         let defaults = LearnedParameters()
         if !given.contains("per-miss") { perMiss = defaults.perMiss }
@@ -156,7 +175,7 @@ public struct LearnedParameters: PolicyParameters {
             return "With per-miss=0 and per-byte=0 a miss costs nothing: one of them must be more than 0."
         }
         guard model != .none else { return nil }
-        guard let pretrained else {
+        guard let pretrained = start else {
             return "learned(model=\(model.rawValue)) needs a trained model: name its file."
         }
         if model == .frozen, pretrained.trainingSteps < OnlineTrainer.fewestSteps {

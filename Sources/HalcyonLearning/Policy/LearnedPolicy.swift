@@ -276,7 +276,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
 
     private mutating func sample(accessed slot: UInt32) {
         labeller.sample(
-            accessed: slot, includesAccessed: ownsModel, newObject: newObject, history: &history, &generator,
+            accessed: slot, includesAccessed: ownsModel && !model.isOffline, newObject: newObject, history: &history,
+            &generator,
             at: instant)
     }
 

@@ -21,6 +21,9 @@ struct OnlineTrainer: ~Copyable {
     /// The samples that the network is evaluated on before it learns from them; none by default.
     var observed = ObservedSamples(every: 0, bound: 0, seed: 0)
 
+    /// Training in advance; `nil` for a model that serves.
+    var offline: OfflineTraining?
+
     private var descent: StandardizedDescent
     private var buffer: ReplayBuffer
     private var fresh: HeapArray<UInt8>
@@ -76,7 +79,9 @@ struct OnlineTrainer: ~Copyable {
     var isReady: Bool { steps >= OnlineTrainer.fewestSteps }
 
     /// The new samples between two steps: few while there is much to learn.
-    var interval: Int { steps < patience ? 32 : steps < patience * 4 ? 64 : 128 }
+    var interval: Int {
+        offline != nil ? OfflineTraining.interval : steps < patience ? 32 : steps < patience * 4 ? 64 : 128
+    }
 
     /// Adds a labelled sample.
     mutating func add(_ row: UnsafePointer<UInt8>, isPositive: Bool) {
@@ -134,7 +139,7 @@ struct OnlineTrainer: ~Copyable {
 
     private mutating func takeStep() {
         let rows = OnlineTrainer.batch
-        for index in 0..<rows { drawn[index] = buffer.draw(&generator) }
+        for index in 0..<rows { drawn[index] = buffer.draw(&generator, prefersRecent: offline == nil) }
         let vectors = network.vectors
         var index = 0
         while index < rows {
@@ -146,8 +151,10 @@ struct OnlineTrainer: ~Copyable {
         descent.observe(input.base, rows: rows, for: &network)
         network.forward(input.base, rows: rows, logits: logits.base)
         _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
-        descent.step(&network, rate: steps < patience ? rate : rate / 3)
+        descent.step(
+            &network, rate: rate * (offline.map { $0.rate(at: steps) } ?? (steps < patience ? 1 : 1 / 3)))
         steps += 1
+        offline?.add(network.weights, step: steps)
     }
 }
 
@@ -180,10 +187,11 @@ struct ReplayBuffer: ~Copyable {
         count = max(count, next)
     }
 
-    /// Returns a random sample, every other time one of the newest ``recent``, and starts loading it into the processor's
-    /// cache. The buffer must not be empty.
-    func draw(_ generator: inout SplitMix64) -> UnsafePointer<UInt8> {
-        let isRecent = generator.next(below: 2) == 0
+    /// Returns a random sample and starts loading it into the processor's cache. The buffer must not be empty.
+    ///
+    /// - Parameter prefersRecent: whether it is one of the newest ``recent`` every other time.
+    func draw(_ generator: inout SplitMix64, prefersRecent: Bool = true) -> UnsafePointer<UInt8> {
+        let isRecent = prefersRecent && generator.next(below: 2) == 0
         let back = generator.next(below: isRecent ? min(count, ReplayBuffer.recent) : count) + 1
         let place = next >= back ? next - back : next - back + count
         let row = UnsafePointer(rows.base + place * SampleRow.width)

@@ -76,7 +76,10 @@ struct SampleLabeller: ~Copyable {
     ) {
         guard isSampling, learner.pointee.trainer.needsSamples else { return }
         let steps = learner.pointee.trainer.steps
-        let settled = steps < 2_000 ? 1.0 : steps < 3_000 ? 0.5 : steps < 4_000 ? 0.25 : steps < 8_000 ? 0.1 : 0.03
+        let isOffline = learner.pointee.trainer.offline != nil
+        let settled =
+            isOffline || steps < 2_000
+            ? 1.0 : steps < 3_000 ? 0.5 : steps < 4_000 ? 0.25 : steps < 8_000 ? 0.1 : 0.03
         let (wanted, fitting) = (samplesPerRequest * settled, SampleLabeller.fittingSamples / Double(window))
         credit += min(wanted, fitting)
         if wanted > fitting { samplesNotTaken += wanted - fitting }

@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonTrace
 
@@ -40,6 +41,8 @@ struct CacheSet {
     /// The number of objects of the source, known at its end.
     private var objectCount = 0
     private var summary = CacheSummary()
+    /// Whether the caches train one model in turn, each with what its user did.
+    private let trainsDevices: Bool
     /// The cache of the last block, if caches are served one after another.
     private var current = -1
 
@@ -85,7 +88,8 @@ struct CacheSet {
             return memory
         }
         columns = Self.columns(job, prefetches: prefetch != nil).union(expires ? [.times, .deadlines] : [])
-        let isShared = model != nil || resolved.sharesModel || !isPerUser
+        trainsDevices = model != nil && isPerUser && job.knowledge == .device
+        let isShared = !trainsDevices && (model != nil || resolved.sharesModel || !isPerUser)
         definitions = ReportedCategorySets(isShared: isShared)
         // All caches of a loaded trace are in use at once, unless users are served one after another.
         if facts.input != nil, isShared || prefetching?.hasPolicyPerCache == false {
@@ -237,6 +241,7 @@ struct CacheSet {
         let times = timer?.times
         var context = context
         adjust(&context, number)
+        if trainsDevices { (models.memory as? LearnedModel)?.beginDevice() }
         guard var memory = memoryContext else {
             return TieredCache(
                 memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil,

@@ -135,7 +135,7 @@ extension ResolvedJob {
         let began = ThreadTime.seconds
         var run = JobRun(self, facts: facts, model: model)
         let isByUser =
-            job.mode == .perUser && !sharesModel && model == nil
+            job.mode == .perUser && !sharesModel && (model == nil || job.knowledge == .device)
             && (job.options.prefetch == nil || job.hasPrefetchPolicyPerUser)
         let source = TraceRequests(
             input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,

@@ -84,7 +84,8 @@ struct UserFeatureTests {
         #expect(assembler.session(Feature.transition, set: 2, user: 9) == byte(0))
         assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
         #expect(
-            assembler.session(Feature.transition, set: 2, user: 9) == byte(3 / 9), "transitions are shared by all users")
+            assembler.session(Feature.transition, set: 2, user: 9) == byte(3 / 9), "transitions are shared by all users"
+        )
     }
 
     @Test("Counts of transitions halve with each epoch")

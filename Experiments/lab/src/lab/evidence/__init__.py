@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lab.cells import is_results_folder
 from lab.errors import ResultsError, UsageError
-from lab.evidence import apps, claims, confirmatory, eviction, labels, prefetch, visits
+from lab.evidence import apps, claims, confirmatory, devices, eviction, labels, prefetch, visits
 from lab.evidence.formats import forget
 from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
@@ -49,6 +49,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "categories-costs": ("hypothesis", labels.costs),
     "tiers": ("kingfisher", apps.tiers),
     "knowledge": ("hypothesis", labels.knowledge),
+    "devices": ("devices", devices.hits),
+    "devices-labels": ("devices", devices.labels),
     "bytes-means": ("bytes", apps.bytes_over_traces),
     "bytes": ("bytes", apps.bytes_by_policy),
     "decoded-tiers": ("bytes", apps.decoded_tiers),

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonSimulation
+import HalcyonTrace
+
+/// `replay pretrain TRACE… --output model.safetensors`: trains a model on the devices of many users.
+struct PretrainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pretrain",
+        abstract: "Train one model on the users of several traces, each seen alone, to be shipped with an app.",
+        discussion:
+            "replay pretrain a.csv b.csv --capacity 20,60 --output model.safetensors; replay c.csv --per user --model "
+            + "model.safetensors. Users without a name are left out. The same traces, options and seed give the same file."
+    )
+
+    @Argument(help: "The traces: files that 'replay' reads without further options, with users.")
+    var traces: [String]
+
+    @Option(name: [.short, .long], help: "The capacities of a cache, in turn: 20,60,100 objects.")
+    var capacity = "20,60,100"
+
+    @Option(name: [.short, .long], help: "The policy, with parameters if any.")
+    var policy = "learned(workload=on)"
+
+    @Option(help: "The training steps.")
+    var steps = 40_000
+
+    @Option(help: "Read at most this number of requests of each trace.")
+    var limit: Int?
+
+    @Option(help: "The seed of all random choices.")
+    var seed: UInt64 = 1
+
+    @Option(name: [.short, .long], help: "The file to write.")
+    var output: String
+
+    func run() async throws {
+        try await reportingFailure {
+            try CommandFiles(reads: traces.map { ("a trace", $0) }, writes: [("--output", output)]).verify()
+            if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
+            let capacities = try capacity.split(separator: ",", omittingEmptySubsequences: false).map {
+                try CapacityRequest(parsing: String($0))
+            }
+            let parameters = try LearnerArguments.parameters(policy)
+            var loaded: [Trace] = []
+            for path in traces {
+                let trace = try Trace.load(path, TraceLoadOptions())
+                guard trace.hasUsers else {
+                    throw ReplayError.data("\(path) has no users, which per-user caches need.")
+                }
+                loaded.append(trace.selection(limit: limit, withUserOnly: true).trace)
+            }
+            let training = try DeviceTraining(
+                traces: loaded, parameters: parameters, capacities: capacities, steps: steps, seed: seed)
+            let model = try training.train()
+            try Output.write(try model.data(), to: output)
+            Terminal.say(
+                "\(output): learned from \(model.trainingSamples.counted("sample")) in "
+                    + "\(model.trainingSteps.counted("step"))")
+        }
+    }
+}

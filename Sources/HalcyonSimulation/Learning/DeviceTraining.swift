@@ -1,0 +1,95 @@
+import HalcyonEviction
+import HalcyonLearning
+import HalcyonTrace
+
+/// Trains one model on the devices of many users of several traces, to be shipped with an app: each cache sees one user.
+///
+/// Users are taken part by part and trace by trace, each in a cache of its own that forgets the user before, under the model
+/// as it is then. Capacities alternate. It starts again from the first part until the model has taken its steps.
+///
+/// ```swift
+/// var training = try DeviceTraining(traces: [shop, feed], capacities: [CapacityRequest(parsing: "20")], steps: 40_000)
+/// try training.train().write(to: "model.safetensors")
+/// ```
+public struct DeviceTraining: Sendable {
+    /// The valid numbers of steps.
+    public static let steps = LearnedModel.fewestSteps...10_000_000
+    /// The parts into which the users of each trace are divided.
+    private static let parts = 4
+
+    private let inputs: [ReplayInput]
+    private let jobs: [ReplayJob]
+    private let parameters: LearnedParameters
+    private let steps: Int
+    private let seed: UInt64
+
+    /// Creates a training.
+    ///
+    /// - Parameters:
+    ///   - traces: the traces, with a user in each request.
+    ///   - parameters: the parameters of the policy. The group `workload` should be on.
+    ///   - capacities: the capacities of a cache, in turn.
+    ///   - steps: the training steps.
+    /// - Throws: ``ReplayError`` if there is no trace or capacity, a request has no user, or a capacity is 0.
+    public init(
+        traces: [Trace], parameters: LearnedParameters = LearnedParameters(), capacities: [CapacityRequest],
+        steps: Int, seed: UInt64 = 1
+    ) throws(ReplayError) {
+        guard !traces.isEmpty, !capacities.isEmpty else {
+            throw .usage("A model is trained on at least one trace, in caches of at least one capacity.")
+        }
+        guard Self.steps.contains(steps) else {
+            throw .usage("\(steps) is no number of steps: give \(Self.steps.lowerBound) to \(Self.steps.upperBound).")
+        }
+        guard parameters.learns else {
+            throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
+        }
+        for trace in traces where trace.count == 0 || !trace.hasUsers || trace.users.contains(Trace.noUser) {
+            throw .data("Per-user caches need a request, and a user in every request.")
+        }
+        let policy: ConfiguredPolicy
+        do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
+            throw .usage(error.description)
+        }
+        jobs = capacities.map {
+            ReplayJob(
+                policy: policy, capacity: $0, mode: .perUser, knowledge: .device, options: ReplayOptions(seed: seed))
+        }
+        inputs = traces.map { [jobs] in ReplayInput($0, for: jobs) }
+        for (input, trace) in zip(inputs, traces) {
+            for job in jobs where try job.resolved(for: input).capacity == 0 {
+                throw .usage("A cache of \(job.capacity) holds nothing of a trace of \(trace.count) requests.")
+            }
+        }
+        (self.parameters, self.steps, self.seed) = (parameters, steps, seed)
+    }
+
+    /// Trains the model. O(steps), and O(requests) for each time that all users have been replayed.
+    ///
+    /// - Parameter progress: receives the steps so far.
+    /// - Throws: ``ReplayError`` if all users together give too few samples to learn from.
+    public func train(progress: (Int) -> Void = { _ in }) throws(ReplayError) -> PretrainedModel {
+        let model = LearnedModel(training: parameters, steps: steps, seed: seed)
+        var (turn, before) = (0, 0)
+        while model.trainingSteps < steps {
+            for part in 1...Self.parts {
+                for (number, input) in inputs.enumerated() {
+                    var job = jobs[(turn + part + number) % jobs.count]
+                    job.users = try UserPart(parsing: "\(part)/\(Self.parts)")
+                    _ = try job.resolved(for: input).run(over: input, model: model)
+                    progress(min(model.trainingSteps, steps))
+                    if model.trainingSteps >= steps { break }
+                }
+            }
+            turn += 1
+            guard model.trainingSteps > before else { break }
+            before = model.trainingSteps
+        }
+        guard model.trainingSteps >= steps, let learned = model.snapshot(parameters, producer: Halcyon.version) else {
+            throw .data(
+                "The users gave too little to learn from: give more of them, or smaller capacities, so that objects are evicted."
+            )
+        }
+        return learned
+    }
+}
