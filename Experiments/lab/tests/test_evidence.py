@@ -184,10 +184,10 @@ def test_the_table_of_devices_has_the_hits_of_its_cells(replay: str, tmp_path: P
             if c["label"] == label
             and c["identity"]["capacity"] == capacity
             and c["identity"].get("knowledge") == knowledge
-            and c["identity"]["labels"]["control"] == "given"
+            and c["identity"]["labels"] == "given"
         ]
         assert chosen
-        return 100 * sum(c["hits"] / c["requests"] for c in chosen) / len(chosen)
+        return float(100 * sum(c["hits"] / c["requests"] for c in chosen) / len(chosen))
 
     table = [line.split("|")[1:-1] for line in fill(MARKED.format(name="devices"), tmp_path).splitlines() if "| shop" in line]
     shares = []

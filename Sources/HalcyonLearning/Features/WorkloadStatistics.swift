@@ -2,7 +2,7 @@
 ///
 /// A model that was trained on other users needs them to tell what it serves. In a grocer's app an object returns after weeks,
 /// in a feed after minutes, and the same age then says the opposite. Within one cache they are the same for all objects at an
-/// instant, so a model that learns from one cache alone gains nothing by them, and the group is off there.
+/// instant. A model that learns from one cache alone gains nothing by them, and the group is off there.
 ///
 /// Means are moving: over the last ``memory`` requests, and over half as many returns. At first they begin with numbers
 /// between those of real traces, which weigh as ``experience`` requests. O(1) a request.

@@ -2,42 +2,44 @@ import HalcyonEviction
 
 /// Decides who evicts: the learner, or a policy that is shown to save more.
 ///
-/// The referee simulates caches of the same capacity under other policies. Such a *shadow* serves requests and holds numbers
-/// only. Where a shadow and this cache differ, the difference counts for the shadow (only the shadow hit) or against it, in
-/// units of the cost of a miss. There are two rules, for two ways to be better:
+/// The referee simulates caches of the same capacity under other policies. Such a *shadow* serves requests and holds
+/// numbers only. Where a shadow and this cache differ, the difference counts for the shadow (only the shadow hit) or
+/// against it, in units of the cost of a miss. There are two rules, for two ways to be better:
 ///
-/// - **LRU, for a tenth of a turnover.** A workload can change within a few hundred requests, faster than a network adapts.
-///   With uniform sizes an exact shadow of LRU costs one bit a request, and ``RecencyGuard`` hands evictions to LRU after
-///   some ten hits that only LRU had.
-/// - **S3-FIFO, W-TinyLFU or LIRS, for a turnover and longer.** A shadow is followed while it is ahead beyond chance: by
-///   ``PolicyShadow/standardErrors`` standard deviations, of the last thousand differences and of all of them. To follow it
-///   means to evict what it does not hold, and to refuse a new object that it does not hold. What it holds and this cache
-///   does not comes back with the next request. Then the learner decides again. If it falls behind again, the shadow is
-///   followed for twice as long as before, until the learner is ahead of all shadows beyond chance after
-///   ``turnoversUntilReview`` turnovers. So a shadow that is behind is followed a number of times that grows with the
-///   logarithm of the number of turnovers. A shadow that is ahead of the one that is followed takes its place.
+/// - **LRU, for a tenth of a turnover.** A workload can change within a few hundred requests, faster than a network
+///   adapts. With uniform sizes an exact shadow of LRU costs one bit a request, and ``RecencyGuard`` hands evictions
+///   to LRU after some ten hits that only LRU had.
+/// - **S3-FIFO, W-TinyLFU or LIRS, for a turnover and longer.** A shadow is followed while it is ahead beyond chance.
+///   That is by ``PolicyShadow/standardErrors`` standard deviations of the last thousand differences, and of all of
+///   them. To follow it means to evict what it does not hold, and to refuse a new object that it does not hold. What
+///   it holds and this cache does not comes back with the next request. Then the learner decides again. If it falls
+///   behind again, the shadow is followed for twice as long as before, until the learner is ahead of all shadows
+///   beyond chance after ``turnoversUntilReview`` turnovers. So a shadow that is behind is followed a number of times
+///   that grows with the logarithm of the number of turnovers. A shadow that is ahead of the one that is followed
+///   takes its place.
 ///
-/// In a cache of more than ``mostSimulated`` entries shadows end once the learner is ahead of all of them beyond chance after
-/// ``turnoversUntilReview`` turnovers. From then on they serve a sample of the objects, in a cache of the same part of the
-/// capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead there by
-/// ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not followed for
-/// ``turnoversUntilReview`` turnovers and is not ahead on the sample of late. A cache of more than ``mostResidents`` entries
-/// begins with the sample. A shadow that begins late has the residents at first, and its differences count after a
-/// turnover. There are no such shadows with prefetching: what is prefetched takes space that a shadow has.
+/// In a cache of more than ``mostSimulated`` entries shadows end once the learner is ahead of all of them beyond
+/// chance after ``turnoversUntilReview`` turnovers. From then on they serve a sample of the objects, in a cache of the
+/// same part of the capacity. What these hold cannot be followed, and a sample is not quite fair. So one that is ahead
+/// there by ``errorsOfProposal`` standard deviations begins again as a shadow of all objects. It ends if it was not
+/// followed for ``turnoversUntilReview`` turnovers and is not ahead on the sample of late. A cache of more than
+/// ``mostResidents`` entries begins with the sample. A shadow that begins late has the residents at first, and its
+/// differences count after a turnover. There are no such shadows with prefetching: what is prefetched takes space that
+/// a shadow has.
 ///
-/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere and is followed for a
-/// tenth of a turnover. A large object can take the space of many small ones, so LRU is not worth more there. In a cache of
-/// more than ``mostResidents`` residents the shadow serves a sample of the objects. With variable sizes we also measured
-/// shadows of S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3 to 0.5 % more misses on short traces, and where they gained
-/// depended on the seed.
+/// With variable sizes the only shadow is LRU, which protects from a model that was trained elsewhere and is followed
+/// for a tenth of a turnover. A large object can take the space of many small ones, so LRU is not worth more there. In
+/// a cache of more than ``mostResidents`` residents the shadow serves a sample of the objects. With variable sizes we
+/// also measured shadows of S3-FIFO, W-TinyLFU, GDSF and LIRS: they cost 0.3 to 0.5 % more misses on short traces, and
+/// where they gained depended on the seed.
 ///
-/// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that the
-/// learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy refuses, leaves
-/// them. Objects expire in them as in this cache, in a live cache after its usual lifetime. The first request for a
-/// prefetched object counts as a miss of this cache.
+/// Shadows have numbers of their own, because the decisions of W-TinyLFU depend on numbers. They know the objects that
+/// the learner's history remembers. What the owner of the cache evicts, and what a filter in front of the policy
+/// refuses, leaves them. Objects expire in them as in this cache, in a live cache after its usual lifetime. The first
+/// request for a prefetched object counts as a miss of this cache.
 ///
-/// Amortised O(1) a request and shadow. Bytes: at most some 600 for each of ``mostResidents`` residents, in a larger cache for
-/// each resident while it has shadows of all objects, and then 4 an object number.
+/// Amortised O(1) a request and shadow. Bytes: at most some 600 for each of ``mostResidents`` residents, in a larger
+/// cache for each resident while it has shadows of all objects, and then 4 an object number.
 struct Referee: ~Copyable {
     /// With uniform sizes, the most entries of a shadow of a sample, and of a cache that needs none.
     static let mostSimulated = 256

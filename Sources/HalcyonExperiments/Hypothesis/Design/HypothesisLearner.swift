@@ -18,7 +18,7 @@ package struct HypothesisLearner: Sendable {
     package var prefetch: HypothesisPrefetch?
 
     /// The feature groups of the learned policy that depend on categories.
-    package static let categoryGroups = ["category", "user", "session"]
+    package static let categoryGroups = ["category", "user"]
     /// The default baselines.
     package static let standardBaselines = [
         "lru", "lfu", "kingfisher-disk", "s3-fifo", "gdsf", "belady", "belady(bypass=on)",
