@@ -152,7 +152,7 @@ struct OnlineTrainer: ~Copyable {
         network.forward(input.base, rows: rows, logits: logits.base)
         _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
         descent.step(
-            &network, rate: rate * (offline.map { $0.rate(at: steps) } ?? (steps < patience ? 1 : 1 / 3)))
+            &network, rate: offline.map { rate * $0.rate(at: steps) } ?? (steps < patience ? rate : rate / 3))
         steps += 1
         offline?.add(network.weights, step: steps)
     }
