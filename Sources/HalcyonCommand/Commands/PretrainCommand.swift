@@ -24,7 +24,7 @@ struct PretrainCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The policy, with parameters if any.")
     var policy = "learned(workload=on)"
 
-    @Option(help: "The training steps.")
+    @Option(help: "The training steps, at least: the part of a trace that takes the last one is replayed to its end.")
     var steps = 40_000
 
     @Option(help: "Read at most this number of requests of each trace.")

@@ -64,21 +64,20 @@ public struct DeviceTraining: Sendable {
         (self.parameters, self.steps, self.seed) = (parameters, steps, seed)
     }
 
-    /// Trains the model. O(steps), and O(requests) for each time that all users have been replayed.
+    /// Trains the model. O(steps), and O(requests) for each time that all users have been replayed. It ends with the part of a
+    /// trace in which the last step is taken.
     ///
-    /// - Parameter progress: receives the steps so far.
     /// - Throws: ``ReplayError`` if all users together give too few samples to learn from.
-    public func train(progress: (Int) -> Void = { _ in }) throws(ReplayError) -> PretrainedModel {
+    public func train() throws(ReplayError) -> PretrainedModel {
         let model = LearnedModel(training: parameters, steps: steps, seed: seed)
         var (turn, before) = (0, 0)
-        while model.trainingSteps < steps {
+        training: while model.trainingSteps < steps {
             for part in 1...Self.parts {
                 for (number, input) in inputs.enumerated() {
                     var job = jobs[(turn + part + number) % jobs.count]
                     job.users = try UserPart(parsing: "\(part)/\(Self.parts)")
                     _ = try job.resolved(for: input).run(over: input, model: model)
-                    progress(min(model.trainingSteps, steps))
-                    if model.trainingSteps >= steps { break }
+                    if model.trainingSteps >= steps { break training }
                 }
             }
             turn += 1
