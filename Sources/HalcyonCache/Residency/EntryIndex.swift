@@ -293,6 +293,7 @@ struct EntryIndex: ~Copyable {
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
         context.prefetches = prefetches
         context.entriesExpire = true
+        context.servesOneUser = true
         context.usualLifetime = (rule.expiration ?? usualExpiration).lifetime
         context.keepsVictims = true
         let cache = policy.makeCache(context)

@@ -20,6 +20,8 @@ public struct PolicyContext: Sendable {
     /// Where entries have deadlines of their own, how long most of them stay after their last access, in microseconds; `nil` if
     /// they do not expire. A policy that simulates others assumes it for all entries.
     public var usualLifetime: Int64?
+    /// Whether one user makes all requests, as on a phone. A policy may then start with a model that was trained for such caches.
+    public var servesOneUser = false
     /// Whether the cache collects its victims for ``AnyCache/takeVictims(into:)``.
     public var keepsVictims = false
 

@@ -25,6 +25,7 @@ public final class LearnedModel {
     public convenience init(ofOneCache parameters: LearnedParameters, context: PolicyContext) {
         // With variable sizes, categories can cost hits in a cache that learns alone; with uniform sizes they were not
         // seen to.
+        let parameters = parameters.resolved(for: context)
         self.init(parameters, seed: context.seed, isCautious: !context.usesUniformSizes, servesOneCache: true)
     }
 

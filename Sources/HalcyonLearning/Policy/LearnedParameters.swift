@@ -9,7 +9,7 @@ public struct LearnedParameters: PolicyParameters {
 
     /// The use of a trained model.
     enum Start: String, CaseIterable, Sendable {
-        case none, frozen, continuing, shipped
+        case auto, none, frozen, continuing, shipped
     }
 
     enum Switch: String, CaseIterable, Sendable {
@@ -38,8 +38,8 @@ public struct LearnedParameters: PolicyParameters {
     var workload = Switch.off
     var kernels = Kernels.portable
 
-    /// Whether the policy starts with ``pretrained``.
-    var model = Start.none
+    /// The model with which the policy starts.
+    var model = Start.auto
     /// A trained model. It has no text form.
     var pretrained: PretrainedModel?
     /// The instruction set of the portable kernels; `nil` for the one in force. It has no text form.
@@ -77,7 +77,7 @@ public struct LearnedParameters: PolicyParameters {
         ),
         .choice(
             "model", \.model,
-            "trained model: none, one that is given (frozen, or continuing to learn), or shipped: the package's own, which continues to learn"
+            "trained model: none, one that is given (frozen, or continuing to learn), or shipped: the package's own, which continues to learn; auto is shipped in a cache of one user, unless its network is given other features, units, horizon or kernels, and otherwise none"
         ),
         .choice("recency", \.recency, "feature group: age and gaps"),
         .choice("frequency", \.frequency, "feature group: counts at several time scales"),
@@ -143,10 +143,28 @@ public struct LearnedParameters: PolicyParameters {
     /// The trained model that the policy starts with, if any.
     var start: PretrainedModel? {
         switch model {
-        case .none: nil
+        case .auto, .none: nil
         case .frozen, .continuing: pretrained
         case .shipped: PretrainedModel.shipped
         }
+    }
+
+    /// Starts with no trained model where none was named.
+    package mutating func startWithNothing() { if model == .auto { model = .none } }
+
+    /// Returns these parameters with a model for the cache of the context in place of `auto`.
+    ///
+    /// A cache of one user starts with the shipped model, unless a parameter of that model's network has been given.
+    func resolved(for context: PolicyContext) -> LearnedParameters {
+        guard model == .auto else { return self }
+        var resolved = self
+        let defaults = LearnedParameters()
+        let hasOwnNetwork =
+            hidden != defaults.hidden || baseWindow != defaults.baseWindow || groups != defaults.groups
+            || kernels != defaults.kernels || !learns
+        resolved.model = context.servesOneUser && !hasOwnNetwork ? .shipped : .none
+        resolved.giveWay(to: [])
+        return resolved
     }
 
     /// Resets the prices of a trained model if another objective is given, which has prices of its own. The shipped model has
@@ -174,7 +192,7 @@ public struct LearnedParameters: PolicyParameters {
         if perMiss == 0, perByte == 0 {
             return "With per-miss=0 and per-byte=0 a miss costs nothing: one of them must be more than 0."
         }
-        guard model != .none else { return nil }
+        guard model != .none, model != .auto else { return nil }
         guard let pretrained = start else {
             return "learned(model=\(model.rawValue)) needs a trained model: name its file."
         }

@@ -87,7 +87,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private(set) var evictionsByNetwork = 0
 
     public static func makeModel(_ parameters: LearnedParameters, context: PolicyContext) -> LearnedModel? {
-        LearnedModel(parameters, seed: context.seed)
+        LearnedModel(parameters.resolved(for: context), seed: context.seed)
     }
 
     public init(_ parameters: LearnedParameters, context: PolicyContext) {
@@ -95,7 +95,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             parameters, context: context, model: LearnedModel(ofOneCache: parameters, context: context))
     }
 
-    public init(_ parameters: LearnedParameters, context: PolicyContext, model: LearnedModel) {
+    public init(_ given: LearnedParameters, context: PolicyContext, model: LearnedModel) {
+        let parameters = given.resolved(for: context)
         let (learner, missCost) = (model.learner, parameters.missCost)
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes

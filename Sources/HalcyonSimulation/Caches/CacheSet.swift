@@ -75,6 +75,7 @@ struct CacheSet {
         prefetching = prefetch.map { PrefetchLane($0, resolved: resolved, facts: facts) }
         var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
         context.prefetches = prefetch != nil
+        context.servesOneUser = isPerUser && job.knowledge == .device
         context.lifetime = job.tiers?.diskLifetime
         let expires = facts.input?.trace.lifetimes.isEmpty == false
         context.entriesExpire = expires

@@ -47,6 +47,8 @@ public struct DeviceTraining: Sendable {
         for trace in traces where trace.count == 0 || !trace.hasUsers || trace.users.contains(Trace.noUser) {
             throw .data("Per-user caches need a request, and a user in every request.")
         }
+        var parameters = parameters
+        parameters.startWithNothing()
         let policy: ConfiguredPolicy
         do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
             throw .usage(error.description)
