@@ -82,7 +82,7 @@ def main():
         command(options.replay, "generate", "shop", "--set", "requests=20000", "--output", trace)
         exchange(options.replay, trace, folder, "halcyon.model", [], lambda model: ["--model", model])
         exchange(
-            options.replay, trace, folder, "halcyon.planner", ["--planner"],
+            options.replay, trace, folder, "halcyon.planner", ["--prefetch", "planner"],
             lambda model: ["--prefetch", "planner", "--prefetch-model", model])
 
 

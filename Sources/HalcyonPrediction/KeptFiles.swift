@@ -4,24 +4,8 @@ import HalcyonPrefetch
 
 /// What a planner has learned, in a file of a cache's hidden folder. Listing or clearing the cache does not find the
 /// file.
-protocol KeptModel {
-    static var fileName: String { get }
-    init(contentsOf path: String) throws(ModelFileError)
-    func write(to path: String) throws(ModelFileError)
-}
-
-/// The planner's trained network.
-extension PretrainedPlanner: KeptModel {
-    static var fileName: String { "planner.safetensors" }
-}
-
-/// What a planner has learned of visits.
-extension PretrainedVisits: KeptModel {
-    static var fileName: String { "visits.safetensors" }
-}
-
-extension KeptModel {
-    static func path(in folder: URL) -> String { folder.appendingPathComponent(fileName).path }
+extension PretrainedPlanner {
+    static func path(in folder: URL) -> String { folder.appendingPathComponent("planner.safetensors").path }
 
     /// Reads the model that is kept in a folder; `nil` if there is none. O(bytes).
     ///

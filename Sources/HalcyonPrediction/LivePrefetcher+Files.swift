@@ -18,10 +18,7 @@ extension LivePrefetcher {
             do { try write(to: file) } catch { note(fault: error) }
         }
         guard let planner = driver.policy as? PrefetchPlanner else { return }
-        do {
-            try planner.snapshot(producer: Halcyon.version)?.keep(in: folder)
-            try planner.visitsSnapshot(producer: Halcyon.version)?.keep(in: folder)
-        } catch { note(fault: error) }
+        do { try planner.snapshot(producer: Halcyon.version)?.keep(in: folder) } catch { note(fault: error) }
     }
 
     /// Writes the latest accesses.
@@ -56,9 +53,7 @@ extension LivePrefetcher {
             sizes = FetchSizes(after: driver.spending)
             keptAccount = account
         }
-        guard configuration.keepsModel, let planner = driver.policy as? PrefetchPlanner, planner.plansBetweenRequests
-        else { return }
-        do { try host.folder.flatMap(PretrainedVisits.kept).map(planner.adopt) } catch { note(fault: error) }
+        if let start { (driver.policy as? PrefetchPlanner)?.adoptVisits(of: start) }
     }
 
     /// Reads the kept accesses, or removes their file.
@@ -90,15 +85,12 @@ extension LivePrefetcher {
 
     func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
         if let make = configuration.policy { return make(context) }
-        var learnt: PretrainedPlanner?
         if configuration.keepsModel {
-            do { learnt = try host.folder.flatMap(PretrainedPlanner.kept) } catch { note(fault: error) }
+            do { start = try host.folder.flatMap(PretrainedPlanner.kept) } catch { note(fault: error) }
         }
-        let (parameters, visits) = (configuration.planner, VisitPlannerParameters())
-        guard let network = learnt ?? configuration.pretrained else {
-            return PrefetchPlanner(parameters, visits: visits, context: context)
-        }
-        return PrefetchPlanner(network, parameters: parameters, visits: visits, context: context)
+        start = start ?? configuration.pretrained
+        guard let start else { return PrefetchPlanner(configuration.planner, context: context) }
+        return PrefetchPlanner(start, parameters: configuration.planner, context: context)
     }
 
     func note(fault: any Error) {

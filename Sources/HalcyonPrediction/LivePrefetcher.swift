@@ -44,6 +44,8 @@ public actor LivePrefetcher {
 
     /// Decides what is fetched. It is made with the first event, because a file of the policy may have to be read.
     lazy var driver: PrefetchDriver = makeDriver()
+    /// What the planner started with: the kept model, or that of the configuration.
+    var start: PretrainedPlanner?
     var catalogue = ObjectCatalogue()
     /// The load templates of objects that were not announced, by processor.
     var templates: LoadTemplates

@@ -4,8 +4,12 @@ import HalcyonPrefetch
 public struct PrefetchConfiguration: Sendable {
     // MARK: Policy
 
-    /// The parameters of the learned planner.
-    public var planner = PlannerParameters()
+    /// The parameters of the learned planner; by default, it plans between visits, too.
+    public var planner: PlannerParameters = {
+        var parameters = PlannerParameters()
+        parameters.visits = .on
+        return parameters
+    }()
     /// The model with which the planner starts, such as `replay train` makes of a log; by default `nil`, an untrained one. A model
     /// that was kept (``keepsModel``) takes precedence.
     public var pretrained: PretrainedPlanner?

@@ -17,7 +17,9 @@ public enum PrefetchCatalogue {
     /// All prefetch policies. `none`, which prefetches nothing, is not one of them.
     public static let entries: [Entry] = [
         Entry(
-            name: "planner", summary: "learned: objects whose predicted probability exceeds a threshold",
+            name: "planner",
+            summary:
+                "learned: objects that the user will probably request, fetched after requests; with visits=on between visits, too",
             source: "", traits: [.isRandomised, .usesCategories, .learns],
             make: { PrefetchPlanner(context: $0) }),
         Entry(
@@ -33,12 +35,6 @@ public enum PrefetchCatalogue {
             name: "category-popular",
             summary: "the popular objects of the categories that the user is likely to request next",
             source: "", traits: [.usesCategories], make: { CategoryPopularPrefetch($0) }),
-        Entry(
-            name: "visit-planner",
-            summary:
-                "learned: the objects that each user will probably request in the next visit, fetched between visits",
-            source: "", traits: [.isRandomised, .usesCategories, .learns],
-            make: { PrefetchPlanner(visits: VisitPlannerParameters(), context: $0) }),
         Entry(
             name: "visit-refill",
             summary:

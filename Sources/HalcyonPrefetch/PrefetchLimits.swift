@@ -20,7 +20,7 @@ public struct PrefetchLimits: Sendable, Equatable {
                 categories: Int(PlannerCategories.bound))
         case "markov", "markov-user": self.init(users: users - 1)
         case "popular", "mithril": self.init(objects: objects)
-        case "visit-refill", "visit-planner": self.init(objects: objects, users: users - 1)
+        case "visit-refill": self.init(objects: objects, users: users - 1)
         case "category-popular": self.init(objects: objects, users: users - 1, categories: categories)
         case "next-key", "announced": self.init()
         default: return nil

@@ -111,11 +111,11 @@ struct NewUserTests {
     @Test("A model given to the wrong option gives an error that names the right one")
     func modelOfTheOtherKindNamesItsOption() throws {
         #expect(try Replay.run("train", "t.csv", "-o", "m.st", in: folder).code == 0)
-        #expect(try Replay.run("train", "t.csv", "--planner", "-o", "p.st", in: folder).code == 0)
+        #expect(try Replay.run("train", "t.csv", "--prefetch", "planner", "-o", "p.st", in: folder).code == 0)
         let planner = try Replay.run("t.csv", "--model", "p.st", in: folder)
         #expect(planner.code == 65)
         #expect(
-            planner.errors == "replay: p.st: The file holds a prefetch planner of 'replay train --planner': give it to "
+            planner.errors == "replay: p.st: The file holds a prefetch planner of 'replay train --prefetch planner': give it to "
                 + "--prefetch-model.\n")
         let model = try Replay.run("t.csv", "--prefetch", "planner", "--prefetch-model", "m.st", in: folder)
         #expect(model.code == 65)

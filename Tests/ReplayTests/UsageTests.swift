@@ -92,7 +92,7 @@ struct UsageTests {
             "t.csv --only --prefetch crystal-ball",
             """
             There is no prefetch policy 'crystal-ball': give one of planner, markov, markov-user, popular, category-popular, \
-            visit-planner, visit-refill, mithril, announced, next-key, recorded, or none.
+            visit-refill, mithril, announced, next-key, recorded, or none.
             """),
         Mistake(
             "t.csv --only --prefetch planner --prefetch-budget 2/hour",

@@ -37,7 +37,7 @@ def table(name: str, results: Path) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-PRICE = {"price": "0.01"}
+OFF, ON = {"visits": "off", "visit-price": "0.01"}, {"visits": "on", "visit-price": "0.01"}
 
 
 def visit(results: Path, hits: int, knowledge: str, prefetch: Mapping[str, Any] | None, **counts: int) -> None:
@@ -57,26 +57,26 @@ def visit(results: Path, hits: int, knowledge: str, prefetch: Mapping[str, Any] 
 
 @pytest.fixture
 def visits(tmp_path: Path) -> Path:
-    """No prefetching with 10 hits for a model of all users and 8 for one a user; visit-planner with 20 and 8."""
-    ours = {"policy": "visit-planner", "parameters": PRICE}
+    """No prefetching with 10 hits for a model of all users and 8 for one a user; planner(visits=on) with 20 and 8."""
+    ours = {"policy": "planner", "parameters": ON}
     visit(tmp_path, 10, "server", None)
     visit(tmp_path, 20, "server", ours, prefetched=50, prefetches_used=15, prefetches_late=2)
     visit(tmp_path, 13, "server", {**ours, "budget": "0/request"}, prefetched=0, prefetches_used=0, prefetches_late=0)
-    visit(tmp_path, 12, "server", {"policy": "planner"}, prefetched=4, prefetches_used=2, prefetches_late=0)
+    visit(tmp_path, 12, "server", {"policy": "planner", "parameters": OFF}, prefetched=4, prefetches_used=2, prefetches_late=0)
     visit(tmp_path, 11, "server", {"policy": "visit-refill"}, prefetched=8, prefetches_used=2, prefetches_late=0)
     visit(tmp_path, 8, "device", None)
     visit(tmp_path, 8, "device", ours, prefetched=0, prefetches_used=0, prefetches_late=0)
-    visit(tmp_path, 9, "device", {"policy": "planner"}, prefetched=2, prefetches_used=1, prefetches_late=0)
+    visit(tmp_path, 9, "device", {"policy": "planner", "parameters": OFF}, prefetched=2, prefetches_used=1, prefetches_late=0)
     return tmp_path
 
 
 def test_prefetching_has_its_price_and_the_choice_of_victims_in_the_same_row(visits: Path) -> None:
     (row,) = table("visits", visits)
     assert row["resolution of times"] == "60 s"
-    assert [row[name] for name in ("none", "planner", "visit-refill", "victims alone", "visit-planner")] == [
+    assert [row[name] for name in ("none", "planner", "visit-refill", "victims alone", "planner(visits=on)")] == [
         "25.00", "30.00", "27.50", "32.50", "50.00"
     ]  # fmt: skip
-    assert row["visit-planner − none, points"].startswith("+25.00 (")
+    assert row["planner(visits=on) − none, points"].startswith("+25.00 (")
     # 30 misses of 40 without; 20 misses, of which 2 join a prefetch, and 50 prefetches with.
     assert row["objects fetched a request"] == f"{30 / 40:.2f} → {(20 - 2 + 50) / 40:.2f}"
     assert row["precision, %"] == "30"
@@ -95,10 +95,10 @@ def test_device_knowledge_is_beside_server_knowledge(visits: Path) -> None:
 
 def test_an_arm_that_was_not_run_is_a_dash(tmp_path: Path) -> None:
     visit(tmp_path, 10, "server", None)
-    visit(tmp_path, 20, "server", {"policy": "visit-planner", "parameters": PRICE}, prefetched=50, prefetches_used=15)
+    visit(tmp_path, 20, "server", {"policy": "planner", "parameters": ON}, prefetched=50, prefetches_used=15)
     (row,) = table("visits", tmp_path)
-    assert (row["planner"], row["victims alone"], row["visit-planner"]) == ("–", "–", "50.00")
-    assert table("visits-knowledge", tmp_path)[0]["visit-planner, device"] == "–"
+    assert (row["planner"], row["victims alone"], row["planner(visits=on)"]) == ("–", "–", "50.00")
+    assert table("visits-knowledge", tmp_path)[0]["planner(visits=on), device"] == "–"
     for path in (tmp_path / "visits/cells").iterdir():
         if "prefetch" in json.loads(path.read_text())["identity"]:
             path.unlink()

@@ -2,7 +2,9 @@ import ArgumentParser
 import Foundation
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// `replay pretrain TRACE… --output model.safetensors`: trains a model on the devices of many users.
@@ -12,7 +14,7 @@ struct PretrainCommand: AsyncParsableCommand {
         abstract: "Train one model on the users of several traces, each seen alone, to be shipped with an app.",
         discussion:
             "replay pretrain a.csv b.csv --capacity 20,60 --output model.safetensors; replay c.csv --per user --model "
-            + "model.safetensors. Users without a name are left out. The same traces, options and seed give the same file."
+            + "model.safetensors. With --prefetch, the model of the prefetch planner, whose file --prefetch-model takes. Users without a name are left out. The same traces, options and seed give the same file."
     )
 
     @Argument(help: "The traces: files that 'replay' reads without further options, with users.")
@@ -24,8 +26,24 @@ struct PretrainCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The policy, with parameters if any.")
     var policy = "learned(workload=on)"
 
-    @Option(help: "The training steps, at least: the part of a trace that takes the last one is replayed to its end.")
-    var steps = 40_000
+    @Option(
+        help:
+            "The training steps, at least: the part of a trace that takes the last one is replayed to its end. (default: 40000)"
+    )
+    var steps: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Save the model of this prefetch planner instead: planner, planner(visits=on). All users are replayed once.",
+            valueName: "policy"))
+    var prefetch: String?
+
+    @Option(help: ArgumentHelp("With --prefetch: the duration of each prefetch. (default: 1s)", valueName: "time"))
+    var fetchLatency: String?
+
+    @Option(
+        help: ArgumentHelp("With --prefetch: the budget of each cache. (default: 2/request)", valueName: "limit,…"))
+    var prefetchBudget: String?
 
     @Option(help: "Read at most this number of requests of each trace.")
     var limit: Int?
@@ -38,6 +56,12 @@ struct PretrainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
+            guard prefetch != nil || fetchLatency == nil && prefetchBudget == nil else {
+                throw ReplayError.usage("--fetch-latency and --prefetch-budget need --prefetch.")
+            }
+            if prefetch != nil, steps != nil {
+                throw ReplayError.usage("With --prefetch all users are replayed once: leave --steps out.")
+            }
             try CommandFiles(reads: traces.map { ("a trace", $0) }, writes: [("--output", output)]).verify()
             if let limit, limit < 1 { throw ReplayError.usage("--limit \(limit) leaves nothing: give at least 1.") }
             let capacities = try capacity.split(separator: ",", omittingEmptySubsequences: false).map {
@@ -53,12 +77,22 @@ struct PretrainCommand: AsyncParsableCommand {
                 loaded.append(trace.selection(limit: limit, withUserOnly: true).trace)
             }
             let training = try DeviceTraining(
-                traces: loaded, parameters: parameters, capacities: capacities, steps: steps, seed: seed)
-            let model = try training.train()
+                traces: loaded, parameters: parameters, capacities: capacities, seed: seed)
+            if let prefetch { return try train(prefetch, training) }
+            let model = try training.train(steps: steps ?? 40_000)
             try Output.write(try model.data(), to: output)
             Terminal.say(
                 "\(output): learned from \(model.trainingSamples.counted("sample")) in "
                     + "\(model.trainingSteps.counted("step"))")
         }
+    }
+
+    private func train(_ prefetch: String, _ training: DeviceTraining) throws {
+        let options = try PrefetchOptions(
+            policy: prefetch, budget: try PrefetchBudget(parsing: prefetchBudget ?? "2/request"),
+            latency: .fixed(try TimeSpan(parsing: fetchLatency ?? "1s").microseconds))
+        let model = try training.trainPlanner(options)
+        try Output.write(try model.data(), to: output)
+        Terminal.say("\(output): learned in \(model.trainingSteps.counted("step"))")
     }
 }

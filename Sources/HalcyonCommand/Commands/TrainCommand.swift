@@ -11,15 +11,18 @@ struct TrainCommand: AsyncParsableCommand {
         abstract: "Replay a trace through 'learned' and save its model as safetensors.",
         discussion:
             "replay train yesterday.csv --output model.safetensors; replay today.csv --model model.safetensors. With "
-            + "--planner, the model of the prefetch planner: replay train yesterday.csv --planner --output "
+            + "--prefetch, the model of the prefetch planner: replay train yesterday.csv --prefetch planner --output "
             + "planner.safetensors; replay today.csv --prefetch planner --prefetch-model planner.safetensors")
 
     @OptionGroup var trace: TraceArguments
 
     @OptionGroup(title: "Learning") var learner: LearnerArguments
 
-    @Flag(help: "Save the model of the prefetch planner instead. It prefetches at most 2 objects per request.")
-    var planner = false
+    @Option(
+        help: ArgumentHelp(
+            "Save the model of this prefetch planner instead: planner, planner(visits=on). It prefetches at most 2 objects per request.",
+            valueName: "policy"))
+    var prefetch: String?
 
     @Option(name: [.short, .long], help: "The file to write.")
     var output: String
@@ -29,7 +32,7 @@ struct TrainCommand: AsyncParsableCommand {
             try CommandFiles(reads: trace.files, writes: [("--output", output)]).verify()
             let (replay, notes) = try learner.load(trace)
             for sentence in notes { Terminal.say("note: \(sentence)") }
-            if planner { return try await trainPlanner(replay) }
+            if let prefetch { return try await trainPlanner(prefetch, replay) }
             let progress = replay.makeProgress()
             let training = try await trace.naming {
                 try await showingProgress(progress) { try replay.train(progress: progress) }
@@ -43,8 +46,8 @@ struct TrainCommand: AsyncParsableCommand {
         }
     }
 
-    private func trainPlanner(_ replay: LearnerReplay) async throws {
-        let options = try PrefetchOptions(policy: "planner", budget: try PrefetchBudget(parsing: "2/request"))
+    private func trainPlanner(_ policy: String, _ replay: LearnerReplay) async throws {
+        let options = try PrefetchOptions(policy: policy, budget: try PrefetchBudget(parsing: "2/request"))
         let progress = replay.makeProgress()
         let training = try await trace.naming {
             try await showingProgress(progress) { try replay.trainPlanner(options, progress: progress) }

@@ -32,7 +32,7 @@ extension SafeTensors {
     private static let options = [
         (format: "halcyon.model", content: "an eviction model of 'replay train'", option: "--model"),
         (
-            format: "halcyon.planner", content: "a prefetch planner of 'replay train --planner'",
+            format: "halcyon.planner", content: "a prefetch planner of 'replay train --prefetch planner'",
             option: "--prefetch-model"
         ),
     ]

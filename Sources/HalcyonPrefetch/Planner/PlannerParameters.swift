@@ -32,6 +32,13 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var rate = 0.003
     /// Whether categories are used. Default: on.
     public var categories = Switch.on
+    /// Whether it plans between visits, too, in caches of one user each. Default: off.
+    public var visits = Switch.off
+    /// The hits that a fetch between visits must gain on average. Default: 0.01.
+    ///
+    /// A higher price fetches less, and more of it is used. From 0.03 on, hits can be lost: what left during a visit is then not
+    /// always fetched again.
+    public var visitPrice = 0.01
     /// The matrix routines of the network. Default: portable.
     public var kernels = Kernels.portable
     /// The instruction set of the portable kernels, which no text can set; `nil` for the one in force.
@@ -56,6 +63,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .real("sampling", \.sampling, in: 0.01...100, "the maximum mean number of samples a request"),
         .real("rate", \.rate, in: 0.00001...0.1, "the step size of the optimizer"),
         .choice("categories", \.categories, "whether categories are used"),
+        .choice("visits", \.visits, "whether it plans between visits, too, in caches of one user each"),
+        .real("visit-price", \.visitPrice, in: 0...1, "the hits that a fetch between visits must gain on average"),
         .choice(
             "kernels", \.kernels,
             "the matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),

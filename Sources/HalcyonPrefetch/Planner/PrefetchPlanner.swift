@@ -26,7 +26,7 @@ import HalcyonEviction
 /// request. An
 /// unused prefetch is likely enough to keep while its probability is at least the eviction cost.
 ///
-/// With ``VisitPlannerParameters``, it also plans between visits for caches of one user each. It learns what each user requests in its
+/// With ``PlannerParameters/visits``, it also plans between visits for caches of one user each. It learns what each user requests in its
 /// next visit, and fetches at the end of a visit and at the start of days what is more probable than the price. During a visit it names
 /// the resident that leaves next, as long as its choices prove better than those of the eviction policy.
 ///
@@ -45,34 +45,34 @@ public final class PrefetchPlanner: PrefetchPolicy {
     private let cachesPerUser: Bool
 
     /// Creates a planner that has learned nothing.
-    ///
-    /// - Parameter visits: the parameters of the plans between visits; by default `nil`, for none.
-    public init(
-        _ parameters: PlannerParameters = PlannerParameters(), visits: VisitPlannerParameters? = nil,
-        context: PrefetchContext = PrefetchContext()
-    ) {
+    public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         state = .allocate(capacity: 1)
         state.initialize(to: WithinVisit(parameters, context))
-        between = visits.map { BetweenVisits($0, context) }
+        between = parameters.visits == .on ? BetweenVisits(price: parameters.visitPrice, context) : nil
         cachesPerUser = context.cachesPerUser
     }
 
-    /// Creates a planner that starts with a trained network and continues to learn. The label window and the hidden
-    /// units are those of `pretrained`.
+    /// Creates a planner that starts with what another has learned, and continues to learn. The label window and the hidden
+    /// units are those of `pretrained`. What was learned of visits is used by a planner that plans between them.
     public convenience init(
         _ pretrained: PretrainedPlanner, parameters: PlannerParameters = PlannerParameters(),
-        visits: VisitPlannerParameters? = nil, context: PrefetchContext = PrefetchContext()
+        context: PrefetchContext = PrefetchContext()
     ) {
         var parameters = parameters
         parameters.hidden = pretrained.hidden
         parameters.labelWindow = pretrained.labelWindow
-        self.init(parameters, visits: visits, context: context)
+        self.init(parameters, context: context)
         state.pointee.trainer.adopt(pretrained)
+        adoptVisits(of: pretrained)
     }
 
-    /// Returns the trained network; `nil` before there are enough training steps to use it.
+    /// Replaces what was learned of visits over all users by that of `pretrained`. What was learned of single users and objects
+    /// stays: after accesses of an earlier run were noted again, which `pretrained` has learned from.
+    public func adoptVisits(of pretrained: PretrainedPlanner) { pretrained.visits.map { between?.adopt($0) } }
+
+    /// Returns what was learned over all users; `nil` before the network has enough training steps to be used.
     ///
     /// - Parameter producer: the version of Halcyon that is stated in the file.
     public func snapshot(producer: String) -> PretrainedPlanner? {
@@ -81,7 +81,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
         return PretrainedPlanner(
             weights: state.pointee.trainer.weights, scale: calibration.scale, shift: calibration.shift,
             hidden: parameters.hidden, labelWindow: parameters.labelWindow, trainingSteps: state.pointee.trainer.steps,
-            producer: producer)
+            visits: between.flatMap { $0.model.examples > 0 ? PretrainedVisits($0) : nil }, producer: producer)
     }
 
     deinit {

@@ -1,16 +1,18 @@
 import Foundation
 import HalcyonLearning
 
-/// A trained network of a ``PrefetchPlanner`` and the calibration of its probabilities.
+/// What a ``PrefetchPlanner`` has learned over all users: the network for plans after requests, the calibration of its
+/// probabilities, and what it learned of visits if it plans between them.
 ///
 /// Statistics of single objects, categories and users are not included, because their numbers mean nothing elsewhere.
 ///
 /// A file is in the safetensors format. Its arrays are `hidden.weight` (features × hidden units), `output.weight`
 /// (hidden units), `output.bias` (1) and `calibration` (2: scale and shift). The probability is sigmoid(scale · logit
-/// + shift), the logit as in `PretrainedModel`.
+/// + shift), the logit as in `PretrainedModel`. What was learned of visits has the arrays `visits.…`.
 public struct PretrainedPlanner: Sendable, Equatable {
-    /// The file version that this release writes, and the only one that it reads: the network had other inputs before.
-    public static let formatVersion = 4
+    /// The file version that this release writes, and the only one that it reads: the network had other inputs
+    /// before, and visits a file of their own.
+    public static let formatVersion = 5
     private static let format = "halcyon.planner"
     private static let inputs = PlannerInput.width
 
@@ -24,12 +26,14 @@ public struct PretrainedPlanner: Sendable, Equatable {
     public let labelWindow: Int
     /// The training steps of the weights.
     public let trainingSteps: Int
+    /// What was learned of visits; `nil` if nothing was.
+    let visits: PretrainedVisits?
     /// The version of Halcyon that wrote the file.
     public let producer: String
 
     init(
         weights: [Float], scale: Float, shift: Float, hidden: Int, labelWindow: Int, trainingSteps: Int,
-        producer: String
+        visits: PretrainedVisits?, producer: String
     ) {
         self.weights = weights
         self.scale = scale
@@ -37,6 +41,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
         self.hidden = hidden
         self.labelWindow = labelWindow
         self.trainingSteps = trainingSteps
+        self.visits = visits
         self.producer = producer
     }
 
@@ -63,6 +68,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
             version: Self.formatVersion, producer: producer)
         file.tensors["calibration"] = SafeTensors.Tensor(shape: [2], values: [scale, shift])
         file.metadata["horizon"] = "\(labelWindow)"
+        visits?.write(into: &file)
         return try file.data()
     }
 
@@ -79,7 +85,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
             weights: weights, scale: calibration[0],
             shift: calibration[1], hidden: hidden,
             labelWindow: try texts.number("horizon", in: 1...PlannerParameters.maxLabelWindow),
-            trainingSteps: try texts.count("training_steps"),
+            trainingSteps: try texts.count("training_steps"), visits: try PretrainedVisits(file, texts),
             producer: try texts.text("halcyon_version"))
     }
 }

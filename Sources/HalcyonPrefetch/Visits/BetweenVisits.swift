@@ -6,7 +6,7 @@ import HalcyonSupport
 ///
 /// At the end of a visit, and at the start of days until the user returns, a small network estimates the probability of a request in
 /// the next visit. It does so for each object that the user has requested, and for those that all users request. An object is fetched
-/// if there is room and its probability reaches a threshold: the least from which on a share ``VisitPlannerParameters/price`` of a
+/// if there is room and its probability reaches a threshold: the least from which on a share ``PlannerParameters/visitPrice`` of a
 /// sample of objects was requested, whether fetched or not. Without room, the probability must also exceed that of a resident by the
 /// price, which then leaves.
 ///
@@ -60,9 +60,9 @@ final class BetweenVisits {
         var place: Int
     }
 
-    init(_ parameters: VisitPlannerParameters, _ context: PrefetchContext) {
+    init(price: Double, _ context: PrefetchContext) {
         self.context = context
-        price = Float(parameters.price)
+        self.price = Float(price)
         generator = SplitMix64(seed: context.seed)
         model = NextVisitModel(seed: context.seed &+ 1)
     }

@@ -110,8 +110,8 @@ struct CacheSet {
         return columns
     }
 
-    /// The prefetch policy; `nil` without prefetching, and if each cache has one of its own.
-    var prefetchPolicy: (any PrefetchPolicy)? { prefetching?.summary.policy }
+    /// What the planner has learned; `nil` without one.
+    var planner: PretrainedPlanner? { prefetching?.summary.planner }
 
     /// Serves the requests of a block and writes the outcome of each to `outcomes`.
     mutating func serve(_ block: borrowing RequestBlock, _ outcomes: UnsafeMutablePointer<AccessOutcome>) {

@@ -13,7 +13,9 @@ import HalcyonTrace
 struct PrefetchLane {
     /// The policy of all caches, or of the cache that is being served.
     private(set) var policy: any PrefetchPolicy
-    private let makePolicy: () -> any PrefetchPolicy
+    private let makePolicy: (PretrainedPlanner?) -> any PrefetchPolicy
+    /// What the planner of the next device starts with.
+    private var start: PretrainedPlanner?
     /// Whether each cache has a policy of its own.
     let hasPolicyPerCache: Bool
     /// The cache that is being served, if each has a policy of its own.
@@ -63,9 +65,10 @@ struct PrefetchLane {
         if options.traits.contains(.usesKeys), let next = trace.flatMap(NextKeys.init) {
             context.nextByKey = { object in next.object(after: object) }
         }
-        let makePolicy = { [context] in options.makePolicy(context) }
+        let makePolicy = { [context] in options.makePolicy(context, from: $0) }
         self.makePolicy = makePolicy
-        policy = makePolicy()
+        start = options.pretrained
+        policy = makePolicy(start)
         hasPolicyPerCache = job.hasPrefetchPolicyPerUser
         let warmup = facts.warmup
         endOfWarmup = trace.flatMap { warmup > 0 ? $0.times[warmup - 1] : nil } ?? .min
@@ -92,7 +95,7 @@ struct PrefetchLane {
     mutating func open(_ cache: TieredCache, number: Int) {
         if hasPolicyPerCache {
             current = number
-            policy = makePolicy()
+            policy = makePolicy(start)
             timers = VisitTimers(idleTime: options.idleTime)
             isKnownSet.removeAll(keepingCapacity: true)
             objects.forget()
@@ -216,16 +219,21 @@ struct PrefetchLane {
             while let moment = nextMoment(by: end, position: .max) { plan(at: moment, isCounted: true) }
             bytes = policy.metadataBytes
             finishedBytes += bytes
+            if options.trainsDevices { start = learned ?? start }
         }
         cache.finish(&counts)
         caches[number] = nil
         return bytes
     }
 
+    /// What a planner has learned over all its users; `nil` if that is too little, and for another policy.
+    private var learned: PretrainedPlanner? { (policy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version) }
+
     /// What remains of the policies at the end: the only one, or the heap bytes of those of all caches.
     var summary: PrefetchSummary {
         PrefetchSummary(
             counts: counts, policy: hasPolicyPerCache ? nil : policy,
+            planner: hasPolicyPerCache ? start : learned,
             metadataBytes: hasPolicyPerCache ? finishedBytes : policy.metadataBytes)
     }
 
@@ -248,6 +256,8 @@ struct PrefetchSummary {
     let counts: PrefetchTally
     /// The policy that served all caches; `nil` if each had one of its own.
     let policy: (any PrefetchPolicy)?
+    /// What the planner has learned over all users. If each cache had one of its own, what the next one would start with.
+    let planner: PretrainedPlanner?
     /// The heap bytes of all policies.
     let metadataBytes: Int
 }

@@ -1,5 +1,6 @@
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTrace
 
 /// Trains one model on the devices of many users of several traces, to be shipped with an app: each cache sees one user.
@@ -8,8 +9,8 @@ import HalcyonTrace
 /// as it is then. Capacities alternate. It starts again from the first part until the model has taken its steps.
 ///
 /// ```swift
-/// var training = try DeviceTraining(traces: [shop, feed], capacities: [CapacityRequest(parsing: "20")], steps: 40_000)
-/// try training.train().write(to: "model.safetensors")
+/// let training = try DeviceTraining(traces: [shop, feed], capacities: [CapacityRequest(parsing: "20")])
+/// try training.train(steps: 40_000).write(to: "model.safetensors")
 /// ```
 public struct DeviceTraining: Sendable {
     /// The valid numbers of steps.
@@ -20,7 +21,6 @@ public struct DeviceTraining: Sendable {
     private let inputs: [ReplayInput]
     private let jobs: [ReplayJob]
     private let parameters: LearnedParameters
-    private let steps: Int
     private let seed: UInt64
 
     /// Creates a training.
@@ -29,17 +29,13 @@ public struct DeviceTraining: Sendable {
     ///   - traces: the traces, with a user in each request.
     ///   - parameters: the parameters of the policy. The group `workload` should be on.
     ///   - capacities: the capacities of a cache, in turn.
-    ///   - steps: the training steps.
     /// - Throws: ``ReplayError`` if there is no trace or capacity, a request has no user, or a capacity is 0.
     public init(
         traces: [Trace], parameters: LearnedParameters = LearnedParameters(), capacities: [CapacityRequest],
-        steps: Int, seed: UInt64 = 1
+        seed: UInt64 = 1
     ) throws(ReplayError) {
         guard !traces.isEmpty, !capacities.isEmpty else {
             throw .usage("A model is trained on at least one trace, in caches of at least one capacity.")
-        }
-        guard Self.steps.contains(steps) else {
-            throw .usage("\(steps) is no number of steps: give \(Self.steps.lowerBound) to \(Self.steps.upperBound).")
         }
         guard parameters.learns else {
             throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
@@ -63,14 +59,17 @@ public struct DeviceTraining: Sendable {
                 throw .usage("A cache of \(job.capacity) holds nothing of a trace of \(trace.count) requests.")
             }
         }
-        (self.parameters, self.steps, self.seed) = (parameters, steps, seed)
+        (self.parameters, self.seed) = (parameters, seed)
     }
 
     /// Trains the model. O(steps), and O(requests) for each time that all users have been replayed. It ends with the part of a
     /// trace in which the last step is taken.
     ///
-    /// - Throws: ``ReplayError`` if all users together give too few samples to learn from.
-    public func train() throws(ReplayError) -> PretrainedModel {
+    /// - Throws: ``ReplayError`` if all users together give too few samples to learn from, or for an invalid number of steps.
+    public func train(steps: Int) throws(ReplayError) -> PretrainedModel {
+        guard Self.steps.contains(steps) else {
+            throw .usage("\(steps) is no number of steps: give \(Self.steps.lowerBound) to \(Self.steps.upperBound).")
+        }
         let model = LearnedModel(training: parameters, steps: steps, seed: seed)
         var (turn, before) = (0, 0)
         training: while model.trainingSteps < steps {
@@ -92,5 +91,28 @@ public struct DeviceTraining: Sendable {
             )
         }
         return learned
+    }
+
+    /// Trains the planner of `prefetch`, which prefetches into caches under the policy `learned`. Each user's planner goes on from
+    /// what those before have learned over all users. O(requests).
+    ///
+    /// - Throws: ``ReplayError`` if another prefetch policy is given, or all users together give too little to learn from.
+    public func trainPlanner(_ prefetch: PrefetchOptions) throws(ReplayError) -> PretrainedPlanner {
+        try prefetch.verifyPlanner()
+        var prefetch = prefetch
+        prefetch.trainsDevices = true
+        for part in 1...Self.parts {
+            for (number, input) in inputs.enumerated() {
+                var job = jobs[(part + number) % jobs.count]
+                job.users = try UserPart(parsing: "\(part)/\(Self.parts)")
+                job.options.prefetch = prefetch
+                job.comparesWithoutPrefetching = false
+                prefetch.pretrained = try job.resolved(for: input).run(over: input).planner ?? prefetch.pretrained
+            }
+        }
+        guard let planner = prefetch.pretrained else {
+            throw .data("The users gave too little to learn from: give more of them.")
+        }
+        return planner
     }
 }

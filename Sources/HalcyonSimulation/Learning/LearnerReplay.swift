@@ -72,14 +72,15 @@ public struct LearnerReplay: Sendable {
     /// Replays the trace with prefetching by the planner, under `learned`, and returns the trained planner.
     /// O(requests).
     ///
-    /// - Parameter prefetch: the prefetch options, whose policy is the planner.
-    /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
+    /// - Parameter prefetch: the prefetch options.
+    /// - Throws: ``ReplayError`` if another prefetch policy is given, or the trace gave too little to learn from.
     package func trainPlanner(
         _ prefetch: PrefetchOptions, progress: ReplayProgress? = nil
     ) throws(ReplayError) -> Training<PretrainedPlanner> {
+        try prefetch.verifyPlanner()
         let (_, outcome) = try run(
             ReplayOptions(seed: seed, prefetch: prefetch), needsNetwork: false, progress: progress)
-        guard let planner = (outcome.prefetchPolicy as? PrefetchPlanner)?.snapshot(producer: Halcyon.version) else {
+        guard let planner = outcome.planner else {
             throw .data("\(trace.count) requests gave too little to learn from: give a longer trace.")
         }
         return Training(model: planner, run: outcome.result)

@@ -8,12 +8,13 @@ public struct PrefetchOptions: Sendable, Equatable {
     public let policy: PolicySpec
     /// The planner's parameters, if the policy is the planner.
     public var planner: PlannerParameters
-    /// The parameters of the policy `visit-planner`, if it is the policy.
-    public var visitPlanner = VisitPlannerParameters()
     /// The parameters of the policy `announced`, if it is the policy.
     public var announced = AnnouncedParameters()
     /// The pretrained model that the planner starts with; it continues learning. Nil by default.
     public var pretrained: PretrainedPlanner?
+    /// Whether the planner of each device goes on from what that of the device before has learned: to train a model, which no
+    /// device could. False by default.
+    package var trainsDevices = false
     /// The prefetch budget of each cache.
     public var budget: PrefetchBudget
     /// The latency of a prefetch. With two tiers, their model takes the place of one that was not set.
@@ -30,13 +31,12 @@ public struct PrefetchOptions: Sendable, Equatable {
     package static let plannerName = "planner"
     /// The name that repeats what a log recorded in place of a policy.
     package static let recordedName = "recorded"
-    private static let visitPlannerName = "visit-planner"
     private static let announcedName = "announced"
 
     /// Creates prefetching options for a policy as text.
     ///
     /// - Parameters:
-    ///   - policy: the name of a policy of `PrefetchCatalogue`. The planners and
+    ///   - policy: the name of a policy of `PrefetchCatalogue`. `planner` and
     ///     `announced` accept parameters: `planner(price=0.05)`. Or `recorded`,
     ///     which repeats the prefetches of an access log.
     ///   - latency: the latency of a prefetch; by default that of the tiers, or ``FetchLatency/standard``.
@@ -51,7 +51,6 @@ public struct PrefetchOptions: Sendable, Equatable {
         planner = PlannerParameters()
         switch spec.name {
         case Self.plannerName: planner = try planner.applying(spec.settings, policy: spec.name)
-        case Self.visitPlannerName: visitPlanner = try visitPlanner.applying(spec.settings, policy: spec.name)
         case Self.announcedName: announced = try announced.applying(spec.settings, policy: spec.name)
         default: _ = try NoParameters().applying(spec.settings, policy: spec.name)
         }
@@ -92,6 +91,12 @@ public struct PrefetchOptions: Sendable, Equatable {
         }
     }
 
+    /// Refuses a policy that has no model to train.
+    func verifyPlanner() throws(ReplayError) {
+        guard !isPlanner else { return }
+        throw .usage("The prefetch policy \(policy.name) has no model to train: give planner or planner(visits=on).")
+    }
+
     /// Refuses a budget in bytes if objects are counted.
     package func verify(unit: SizeUnit) throws(ReplayError) {
         if unit == .objects && budget.countsBytes {
@@ -109,7 +114,6 @@ public struct PrefetchOptions: Sendable, Equatable {
         let values: [(String, String)] =
             switch policy.name {
             case Self.plannerName: PlannerParameters.table.map { ($0.name, $0.read(planner)) }
-            case Self.visitPlannerName: VisitPlannerParameters.table.map { ($0.name, $0.read(visitPlanner)) }
             case Self.announcedName: AnnouncedParameters.table.map { ($0.name, $0.read(announced)) }
             default: []
             }
@@ -120,14 +124,15 @@ public struct PrefetchOptions: Sendable, Equatable {
     package var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
 
     /// Creates an instance that has seen no request.
-    func makePolicy(_ context: PrefetchContext) -> any PrefetchPolicy {
+    ///
+    /// - Parameter start: what a planner starts with.
+    func makePolicy(_ context: PrefetchContext, from start: PretrainedPlanner?) -> any PrefetchPolicy {
         if isRecorded { return RecordedPrefetches() }
-        if policy.name == Self.visitPlannerName { return PrefetchPlanner(visits: visitPlanner, context: context) }
         if policy.name == Self.announcedName { return AnnouncedPrefetch(announced, context) }
         if !isPlanner, let entry = PrefetchCatalogue.entry(named: policy.name) {
             return entry.make(context)
         }
-        if let pretrained { return PrefetchPlanner(pretrained, parameters: planner, context: context) }
+        if let start { return PrefetchPlanner(start, parameters: planner, context: context) }
         return PrefetchPlanner(planner, context: context)
     }
 }

@@ -73,7 +73,7 @@ struct JobRun {
         var result = RunResult(
             resolved, facts: facts, recorder: recorder, caches: summary, seconds: seconds, timings: timer?.timings)
         if facts.hasTimes { result.prefetch?.timeResolution = timeResolution?.microseconds }
-        return ReplayOutcome(result: result, recorder: recorder, prefetchPolicy: caches.prefetchPolicy)
+        return ReplayOutcome(result: result, recorder: recorder, planner: caches.planner)
     }
 }
 
@@ -95,8 +95,8 @@ package struct ReplayOutcome {
     package var result: RunResult
     /// All counts.
     package let recorder: Recorder
-    /// The prefetch policy at the end. Nil without prefetching.
-    package let prefetchPolicy: (any PrefetchPolicy)?
+    /// What the planner has learned at the end. Nil without a planner, and if it had too little to learn from.
+    package let planner: PretrainedPlanner?
 }
 
 extension ResolvedJob {

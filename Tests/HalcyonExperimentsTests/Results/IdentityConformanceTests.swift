@@ -121,7 +121,7 @@ struct IdentityConformanceTests {
             let moved = try check(job, "\(name), \(mode)", recorded: true)
             if name == "next-key" { #expect(moved.contains(.keys)) }
             if name == PrefetchOptions.recordedName { #expect(moved.contains(.recording)) }
-            if name == "visit-planner" || name == "planner", mode == .perUser { #expect(moved.contains(.seed)) }
+            if name.hasPrefix("planner"), mode == .perUser { #expect(moved.contains(.seed)) }
             if name == "category-popular" { #expect(moved.contains(.labels)) }
         }
     }
@@ -168,14 +168,14 @@ struct IdentityConformanceTests {
         #expect(own.identity.hash != run.identity.hash)
     }
 
-    @Test("visit-planner runs with each seed and with each label control of a suite")
+    @Test("planner(visits=on) runs with each seed and with each label control of a suite")
     func visitPlannerHasSeedsAndLabels() throws {
         func jobs(_ fields: String) throws -> Int {
             let text = """
                 schema: halcyon.suite/1
                 traces: [a.csv]
                 experiments:
-                  - {name: one, modes: per_user, policies: lru, capacities: 20, prefetch: visit-planner, \(fields)}
+                  - {name: one, modes: per_user, policies: lru, capacities: 20, prefetch: planner(visits=on), \(fields)}
                 """
             return try Suite(parsing: text, file: "a.yml").jobs(onTrace: "a").count
         }

@@ -159,7 +159,7 @@ struct PrefetchReplayTests {
 
     @Test(
         "The whole replay is causal and repeatable",
-        arguments: ["planner", "mithril", "visit-refill", "visit-planner"])
+        arguments: ["planner", "mithril", "visit-refill", "planner(visits=on)"])
     func prefetchReplayIsCausalAndRepeatable(name: String) async throws {
         let trace = TinyTraces.scrambled(count: 12_000, objects: 300, users: 9)
         let prefix = trace.selection(limit: 8_000).trace

@@ -57,7 +57,7 @@ struct VisitReplayTests {
         #expect(prefetch.fetched == prefetch.fetchedBetweenRequests)
     }
 
-    @Test("With two weekly lists of 20 objects visit-planner holds the list that is due")
+    @Test("With two weekly lists of 20 objects planner(visits=on) holds the list that is due")
     func visitPlannerHoldsTheListThatIsDue() throws {
         // Each user requests the same 15 objects each Monday, and 15 other objects each Thursday that it never
         // requests again.
@@ -74,13 +74,13 @@ struct VisitReplayTests {
             }
         }
         let list = trace(requests)
-        let planned = try run(list, "visit-planner", capacity: 20)
+        let planned = try run(list, "planner(visits=on)", capacity: 20)
         // LRU holds five of the old list's objects at most; half of all requests can hit.
         #expect(planned.prefetch.objectHitRatioWithout < 0.01)
         #expect(planned.run.objectHitRatio > 0.35, "\(planned.run.objectHitRatio)")
         #expect(planned.prefetch.precision > 0.5, "\(planned.prefetch.precision)")
         // The result does not depend on the latency up to the idle time: nothing is fetched for the present visit.
-        let slow = try run(list, "visit-planner", capacity: 20, latency: .fixed(60_000_000))
+        let slow = try run(list, "planner(visits=on)", capacity: 20, latency: .fixed(60_000_000))
         #expect(abs(slow.run.objectHitRatio - planned.run.objectHitRatio) < 0.02)
     }
 
@@ -97,13 +97,13 @@ struct VisitReplayTests {
                 requests.append((user, first + place, start + Int64(place + 8) * 10_000_000))
             }
         }
-        let (run, prefetch) = try run(trace(requests), "visit-planner", capacity: 10, eviction: eviction)
+        let (run, prefetch) = try run(trace(requests), "planner(visits=on)", capacity: 10, eviction: eviction)
         #expect(run.objectHitRatio > prefetch.objectHitRatioWithout - 0.001, "\(run.objectHitRatio)")
         #expect(
             Double(prefetch.fetchedBetweenRequests) < 0.01 * Double(run.requests), "\(prefetch.fetchedBetweenRequests)")
     }
 
-    @Test("In a shared cache visit-planner has the hits of planner")
+    @Test("In a shared cache planner(visits=on) has the hits of planner")
     func visitPlannerInASharedCacheIsThePlanner() throws {
         var random = SplitMix64(seed: 6)
         let requests = (0..<20_000).map { index in
@@ -112,7 +112,7 @@ struct VisitReplayTests {
                 time: Int64(index) * 5_000_000
             )
         }
-        let (visits, _) = try run(trace(requests), "visit-planner", capacity: 40, mode: .shared)
+        let (visits, _) = try run(trace(requests), "planner(visits=on)", capacity: 40, mode: .shared)
         let (plain, _) = try run(trace(requests), "planner", capacity: 40, mode: .shared)
         #expect(visits.hits == plain.hits)
     }
@@ -120,7 +120,7 @@ struct VisitReplayTests {
     @Test(
         "With device knowledge each user has the hits of its requests replayed alone",
         arguments: [
-            "planner", "visit-planner", "visit-refill", "markov", "markov-user", "popular", "category-popular",
+            "planner", "planner(visits=on)", "visit-refill", "markov", "markov-user", "popular", "category-popular",
             "mithril", "next-key",
         ],
         [1, 3])

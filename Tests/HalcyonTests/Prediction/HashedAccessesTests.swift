@@ -98,7 +98,6 @@ struct HashedAccessesTests: PredictiveTests {
         // The models are among the files that are searched.
         try await visits(in: folder, keepsURLs: keepsURLs)
         #expect(try PretrainedPlanner.kept(in: hidden) != nil)
-        #expect(try PretrainedVisits.kept(in: hidden) != nil)
         #expect(try found(texts, in: hidden).isEmpty == !keepsURLs)
     }
 

@@ -42,7 +42,7 @@ struct WholeVisitsTests {
         let sample = try EncodedPicture()
         let capacity = sample.picture.cacheCost * 17 / 2
         let budget = try PrefetchBudget(parsing: "4/request,40/visit")
-        let options = try PrefetchOptions(policy: "visit-planner", budget: budget, latency: .ideal)
+        let options = try PrefetchOptions(policy: "planner(visits=on)", budget: budget, latency: .ideal)
 
         var logging = AccessLog.Configuration()
         logging.bounds = .none

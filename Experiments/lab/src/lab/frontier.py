@@ -16,7 +16,7 @@ from lab.evidence.formats import newest, server
 from lab.frames import load
 from lab.overview import STYLE
 
-#: The prices of visit-planner, from the lowest.
+#: The prices of planner(visits=on), from the lowest.
 PRICES = ("0.003", "0.01", "0.03", "0.1", "0.3")
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 300, 190, 64, 84, 84
 _COLUMNS = 3
@@ -37,7 +37,7 @@ class Point:
 
 
 def points(results: Path) -> dict[str, list[Point]]:
-    """Returns the points of each trace, from the folder ``visits`` of results: visit-planner by price, then the others. O(cells).
+    """Returns the points of each trace, from the folder ``visits`` of results: planner(visits=on) by price, then the others. O(cells).
 
     Raises ``ResultsError`` if it has none.
     """
@@ -47,7 +47,7 @@ def points(results: Path) -> dict[str, list[Point]]:
     found: dict[str, list[Point]] = {}
     for trace, own in cells.groupby("trace", sort=False):
         without = visits.arm(own, None)
-        arms = [(f"price {price}", visits.arm(own, "visit-planner", price=price)) for price in PRICES]
+        arms = [(f"price {price}", visits.arm(own, visits.VISITS, price=price)) for price in PRICES]
         arms += [(name, visits.arm(own, name)) for name in ("planner", "visit-refill")]
         found[str(trace)] = [_point(name, arm, without) for name, arm in arms if arm["prefetched"].sum() > 0]
     return found
@@ -73,7 +73,7 @@ def frontier(results: Path) -> str:
     )
     title = "Precision against coverage when a fetch takes 1 s, server knowledge"
     note = (
-        "blue: visit-planner, from price 0.003 (large dot) to 0.3; grey: planner (P) and visit-refill (R). "
+        "blue: planner(visits=on), from price 0.003 (large dot) to 0.3; grey: planner (P) and visit-refill (R). "
         "Left of the dashed line hits are lost."
     )
     return (

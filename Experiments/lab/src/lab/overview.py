@@ -64,7 +64,7 @@ def overview(results: Path) -> str:
     ) + _panel(
         _LEFT + _PANEL + _GAP,
         "Hit ratio of per-user caches with prefetching, server knowledge",
-        f"60 objects; grey: without; blue: with visit-planner, if a fetch takes {LATENCY / 1e6:g} s",
+        f"60 objects; grey: without; blue: with planner(visits=on), if a fetch takes {LATENCY / 1e6:g} s",
         prefetching,
         (0, 60),
         20,
@@ -100,7 +100,7 @@ def _prefetching(results: pd.DataFrame) -> list[_Row]:
     rows = []
     for trace, own in cells.groupby("trace", sort=False):
         without = 100 * own[own["prefetch"].isna()]["object_hit_ratio"].mean()
-        planner = visits.arm(own, "visit-planner", LATENCY)
+        planner = visits.arm(own, visits.VISITS, LATENCY)
         if planner.empty:
             continue
         with_planner = 100 * planner["object_hit_ratio"].mean()

@@ -143,7 +143,7 @@ def _prefetching(folder: Path) -> list[list[str]]:
         figures = []
         for cells in (everyone, alone):
             own = cells[cells["trace"] == trace]
-            plain, ours = visits.arm(own, None), visits.arm(own, "visit-planner")
+            plain, ours = visits.arm(own, None), visits.arm(own, visits.VISITS)
             if plain.empty or ours.empty:
                 figures.append("–")
                 continue

@@ -17,6 +17,8 @@ BUDGET = "2/request"
 #: The budget that fetches nothing: the planner chooses victims alone.
 NOTHING = "0/request"
 PRICE = "0.01"
+#: The planner that also plans between visits; `planner` is the one that does not.
+VISITS = "planner(visits=on)"
 SHUFFLED = "_shuffled"
 #: The capacities without prefetching to compare with, besides that of the suite.
 CAPACITIES = ("60", "70", "80", "100", "140")
@@ -46,15 +48,19 @@ def arm(
     """The cells of one kind of prefetching; ``None`` for those without."""
     if policy is None:
         return cells[cells["prefetch"].isna()]
+    name = "planner" if policy == VISITS else policy
     chosen = cells[
-        (cells["prefetch"] == policy)
+        (cells["prefetch"] == name)
         & (cells["prefetch_latency_us"] == latency)
         & (cells["prefetch_budget"] == budget)
     ]
-    if policy != "visit-planner":
+    if name != "planner":
         return chosen
-    prices = chosen["prefetch_parameters"].map(lambda text: json.loads(text)["price"])
-    return chosen[prices.astype("string") == price]
+    settings = chosen["prefetch_parameters"].map(json.loads)
+    visits, prices = settings.map(lambda given: given["visits"]), settings.map(lambda given: given["visit-price"])
+    if policy != VISITS:
+        return chosen[visits == "off"]
+    return chosen[(visits == "on") & (prices.astype("string") == price)]
 
 
 def _percent(cells: pd.DataFrame, digits: int = 2) -> str:
@@ -70,22 +76,22 @@ def _with_rate(cells: pd.DataFrame) -> str:
 
 
 def gained(folder: Path) -> Comparison:
-    """visit-planner compared with no prefetching, in caches of 60."""
+    """planner(visits=on) compared with no prefetching, in caches of 60."""
     cells = of_server(folder)
-    (found,) = compare([pairing(arm(cells, "visit-planner"), arm(cells, None), compared=PREFETCHING)])
+    (found,) = compare([pairing(arm(cells, VISITS), arm(cells, None), compared=PREFETCHING)])
     return found
 
 
 def between_visits(folder: Path) -> str:
-    """The hit ratio in % without prefetching and with each policy, and the price of visit-planner."""
+    """The hit ratio in % without prefetching and with each policy, and the price of planner(visits=on)."""
     cells, found, rows = of_server(folder), gained(folder), []
     for pair in found.pairs:
         own = cells[cells["trace"] == pair.trace]
-        plain, ours = arm(own, None), arm(own, "visit-planner")
+        plain, ours = arm(own, None), arm(own, VISITS)
         row = [pair.trace, resolution(own), _percent(plain), *(_percent(arm(own, name)) for name in ("planner", "visit-refill"))]
-        row += [_percent(arm(own, "visit-planner", budget=NOTHING)), _percent(ours), points(pair.interval)]
+        row += [_percent(arm(own, VISITS, budget=NOTHING)), _percent(ours), points(pair.interval)]
         rows.append([*row, f"{fetched(plain):.2f} → {fetched(ours):.2f}", precision(ours)])
-    header = ["trace", "resolution of times", "none", "planner", "visit-refill", "victims alone", "visit-planner", "visit-planner − none, points"]
+    header = ["trace", "resolution of times", "none", "planner", "visit-refill", "victims alone", VISITS, "planner(visits=on) − none, points"]
     return markdown([*header, "objects fetched a request", "precision, %"], rows)
 
 
@@ -94,23 +100,23 @@ def of_one_user(folder: Path) -> str:
     everyone, alone, rows = of_server(folder), of_device(folder), []
     for trace in dict.fromkeys(str(name) for name in everyone["trace"]):
         row = [trace]
-        for name in (None, "planner", "visit-planner"):
+        for name in (None, "planner", VISITS):
             for cells in (everyone, alone):
                 own = arm(cells[cells["trace"] == trace], name)
                 row.append(_percent(own) if name is None else _with_rate(own))
-        rows.append([*row, precision(arm(alone[alone["trace"] == trace], "visit-planner"))])
+        rows.append([*row, precision(arm(alone[alone["trace"] == trace], VISITS))])
     header = ["trace"]
-    for name in ("none", "planner", "visit-planner"):
+    for name in ("none", "planner", VISITS):
         header += [f"{name}, server", f"{name}, device"]
-    return markdown([*header, "precision of visit-planner, device, %"], rows)
+    return markdown([*header, "precision of planner(visits=on), device, %"], rows)
 
 
 def waits(folder: Path) -> str:
-    """What a user waits with visit-planner, and the share of the misses that it removed."""
+    """What a user waits with planner(visits=on), and the share of the misses that it removed."""
     cells, rows = of_server(folder), []
     for trace in dict.fromkeys(str(name) for name in cells["trace"]):
         own = cells[cells["trace"] == trace]
-        plain, ours = arm(own, None), arm(own, "visit-planner")
+        plain, ours = arm(own, None), arm(own, VISITS)
         if plain.empty or ours.empty:
             rows.append([trace, "–", "–", "–"])
             continue
@@ -131,12 +137,12 @@ def controls(folder: Path) -> str:
         first = own[own["seed"] == 1]
         row = [trace, f"{_percent(arm(first, None))} / {_percent(arm(mixed, None))}"]
         row.append(f"{_percent(arm(first, 'planner', 0))} / {_percent(arm(mixed, 'planner', 0))}")
-        row.append(f"{_percent(arm(first, 'visit-planner'))} / {_percent(arm(mixed, 'visit-planner'))}")
-        row += [_percent(arm(first, "visit-planner", latency)) for latency in (0, 60 * SECOND)]
-        ours = arm(own, "visit-planner")["object_hit_ratio"]
+        row.append(f"{_percent(arm(first, 'planner(visits=on)'))} / {_percent(arm(mixed, 'planner(visits=on)'))}")
+        row += [_percent(arm(first, VISITS, latency)) for latency in (0, 60 * SECOND)]
+        ours = arm(own, VISITS)["object_hit_ratio"]
         rows.append([*row, "–" if ours.empty else _equivalent(cells[cells["trace"] == trace], float(ours.mean()))])
     header = ["trace", "none: order of the file / random", "planner at 0 s (ideal): file / random"]
-    header += ["visit-planner at 1 s: file / random", "at 0 s (ideal)", "at 60 s", "capacity without prefetching"]
+    header += ["planner(visits=on) at 1 s: file / random", "at 0 s (ideal)", "at 60 s", "capacity without prefetching"]
     return markdown(header, rows)
 
 
@@ -156,9 +162,9 @@ def frontier(folder: Path) -> str:
     """The hit ratio in %, the fetches a request and the precision in % at each price and budget; one seed."""
     cells = _cells(folder)
     cells = cells[(cells["capacity"] == "60") & (cells["seed"] == 1)]
-    arms = [(f"price {price}", "visit-planner", BUDGET, price) for price in ("0.003", PRICE, "0.03", "0.1", "0.3")]
+    arms = [(f"price {price}", VISITS, BUDGET, price) for price in ("0.003", PRICE, "0.03", "0.1", "0.3")]
     small = "1/request,5/visit"
-    arms += [(small, "visit-planner", small, PRICE), ("visit-refill", "visit-refill", BUDGET, PRICE)]
+    arms += [(small, VISITS, small, PRICE), ("visit-refill", "visit-refill", BUDGET, PRICE)]
     arms.append((f"visit-refill, {small}", "visit-refill", small, PRICE))
     rows = []
     for trace in dict.fromkeys(str(name) for name in cells["trace"] if not str(name).endswith(SHUFFLED)):
@@ -169,10 +175,10 @@ def frontier(folder: Path) -> str:
 
 
 def labels(folder: Path) -> str:
-    """What categories add to visit-planner: over permuted labels and over none."""
+    """What categories add to planner(visits=on): over permuted labels and over none."""
     results = server(stored(folder))
     cells = results[(results["mode"] == "per_user") & (results["capacity"] == "60")]
-    cells = arm(cells[~cells["trace"].str.endswith(SHUFFLED)], "visit-planner")
+    cells = arm(cells[~cells["trace"].str.endswith(SHUFFLED)], VISITS)
     given = cells[cells["label_control"] == "given"]
     found = compare(
         pairing(given, cells[cells["label_control"] == name], compared=["label_control"])
@@ -194,7 +200,7 @@ def shared(folder: Path) -> str:
         plain = arm(own, None)
         row = [str(trace), _percent(plain)]
         for latency in (0, SECOND, 60 * SECOND):
-            ours = arm(own, "visit-planner", latency)
+            ours = arm(own, VISITS, latency)
             if plain.empty or ours.empty:
                 row.append("–")
                 continue
