@@ -18,6 +18,8 @@ struct OnlineTrainer: ~Copyable {
 
     /// Whether the network no longer changes.
     private(set) var isFrozen = false
+    /// The network that training began with, if it began with one and goes on.
+    private var given = GivenNetwork()
     /// The samples that the network is evaluated on before it learns from them; none by default.
     var observed = ObservedSamples(every: 0, bound: 0, seed: 0)
 
@@ -59,7 +61,7 @@ struct OnlineTrainer: ~Copyable {
     }
 
     var byteCount: Int {
-        network.byteCount + descent.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
+        given.byteCount + network.byteCount + descent.byteCount + buffer.byteCount + fresh.byteCount + input.byteCount
             + logits.byteCount + labels.byteCount + drawn.byteCount
     }
 
@@ -70,6 +72,7 @@ struct OnlineTrainer: ~Copyable {
         // A network that keeps learning continues after the first, large steps.
         self.steps = min(steps, patience)
         self.isFrozen = isFrozen
+        if !isFrozen { given = GivenNetwork(weights) }
     }
 
     /// Whether samples have any use.
@@ -98,18 +101,31 @@ struct OnlineTrainer: ~Copyable {
     /// Returns the logit of the first row of ``inputs``.
     mutating func predict() -> Float {
         var logit: Float = 0
-        network.forward(input.base, rows: 1, logits: &logit)
+        withDeciding { network, input in network.forward(input, rows: 1, logits: &logit) }
         return logit
     }
 
     /// Writes the logits of ``inputs`` that have a row for each feature and `count` columns.
     mutating func predict(columns count: Int, logits: UnsafeMutablePointer<Float>) {
-        network.forward(columns: input.base, rows: count, logits: logits)
+        withDeciding { network, input in network.forward(columns: input, rows: count, logits: logits) }
+    }
+
+    /// The weights of the network that decides. O(weights).
+    var decidingWeights: [Float] {
+        mutating get { withDeciding { network, _ in network.weights } }
+    }
+
+    /// Runs `body` with the network that decides and the inputs.
+    @inline(__always)
+    private mutating func withDeciding<Result>(_ body: (inout Perceptron, UnsafeMutablePointer<Float>) -> Result) -> Result {
+        let input = input.base
+        return given.decides ? given.serving(&network) { body(&$0, input) } : body(&network, input)
     }
 
     /// Keeps the fresh samples, and takes a step if enough samples arrived.
     private mutating func processGroup() {
         if observed.isWanted { observeGroup() }
+        if given.exists { compareGroup() }
         for index in 0..<freshCount where !isFrozen { buffer.add(fresh.base + index * SampleRow.width) }
         samples += freshCount
         if isFrozen {
@@ -135,6 +151,18 @@ struct OnlineTrainer: ~Copyable {
         for index in 0..<freshCount {
             observed.observe(fresh.base + index * SampleRow.width, logit: logits[index], isReady: isReady)
         }
+    }
+
+    /// Compares the given network with the trained one on the fresh samples.
+    private mutating func compareGroup() {
+        let vectors = network.vectors
+        for index in 0..<freshCount {
+            let row = fresh.base + index * SampleRow.width
+            vectors.decode(row, into: input.base + index * Feature.width)
+            labels[index] = Float(row[SampleRow.label])
+        }
+        network.forward(input.base, rows: freshCount, logits: logits.base)
+        given.compare(&network, input.base, rows: freshCount, labels: labels.base, trained: logits.base)
     }
 
     private mutating func takeStep() {
