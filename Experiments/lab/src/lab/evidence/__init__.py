@@ -51,6 +51,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "knowledge": ("hypothesis", labels.knowledge),
     "devices": ("devices", devices.hits),
     "devices-labels": ("devices", devices.labels),
+    "devices-sizes": ("devices", devices.sizes),
     "bytes-means": ("bytes", apps.bytes_over_traces),
     "bytes": ("bytes", apps.bytes_by_policy),
     "decoded-tiers": ("bytes", apps.decoded_tiers),

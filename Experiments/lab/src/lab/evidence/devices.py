@@ -13,14 +13,17 @@ from lab.tables import markdown
 
 #: The policies without a model; the best of them in each cell is the mark.
 SIMPLE = ("lru", "lfu", "s3-fifo", "w-tinylfu")
-SHIPPED = "learned(model=shipped)"
+#: The traces whose objects have random sizes.
+SIZES = "_sizes"
+#: The learner as it is by default, which begins with the shipped model on a device, and one that begins with nothing.
+SHIPPED, NOTHING = "learned", "learned(model=none)"
 
 
 def _hit_ratios(folder: Path) -> pd.DataFrame:
     """The mean hit ratio in % of each cell, a column for each policy; the learner of a server is ``server``."""
     results = stored(folder)
-    results = results[results["label_control"] == "given"]
-    learners = results["label"].isin(["learned", SHIPPED])
+    results = results[(results["label_control"] == "given") & ~results["trace"].str.endswith(SIZES)]
+    learners = results["label"].isin([SHIPPED, NOTHING])
     alone = pd.concat([results[~learners], device(results[learners])])
     of_server = server(results[results["label"] == "learned"]).assign(label="server")
     means = pd.concat([alone, of_server]).groupby(["trace", "capacity", "label"], sort=False)["object_hit_ratio"].mean()
@@ -32,7 +35,7 @@ def hits(folder: Path) -> str:
     means = _hit_ratios(folder)
     simple = means[list(SIMPLE)]
     best, gap = simple.max(axis=1), means["belady"] - means["lru"]
-    columns = {"best simple policy": best, **{name: means[name] for name in ("learned", SHIPPED, "server", "belady")}}
+    columns = {"best simple policy": best, **{name: means[name] for name in (NOTHING, SHIPPED, "server", "belady")}}
     rows = []
     for trace in dict.fromkeys(means.index.get_level_values("trace")):
         for capacity in capacities_in_order(pd.Index(means.loc[trace].index)):
@@ -66,3 +69,26 @@ def labels(folder: Path) -> str:
         for (trace, capacity), pair in cells.items()
     ]
     return markdown(["trace", "objects", "over permuted labels, points", "over one category, points"], rows)
+
+
+def sizes(folder: Path) -> str:
+    """The hit ratio of caches that count bytes, of objects with random sizes."""
+    results = stored(folder)
+    results = results[results["trace"].str.endswith(SIZES)]
+    means = results.groupby(["trace", "capacity", "label"], sort=False)["object_hit_ratio"].mean()
+    table = 100 * means.unstack("label", sort=False)
+    simple = table[[*SIMPLE, "gdsf"]]
+    rows = []
+    for trace in dict.fromkeys(table.index.get_level_values("trace")):
+        for capacity in capacities_in_order(pd.Index(table.loc[trace].index)):
+            cell = (trace, capacity)
+            best = float(simple.loc[cell].max())
+            row = [str(trace).removesuffix(SIZES), capacity, f"{table.loc[cell, 'lru']:.2f}"]
+            row.append(f"{best:.2f} ({simple.loc[cell].idxmax()})")
+            row += [f"{table.loc[cell, name]:.2f}" for name in (NOTHING, SHIPPED)]
+            rows.append([*row, signed(float(table.loc[cell, SHIPPED]) - best, 2)])
+    header = [
+        "hit ratio, %", "capacity", "lru", "best simple policy", "learned, from nothing", "learned, shipped model",
+        "shipped − best simple, points",
+    ]  # fmt: skip
+    return markdown(header, rows)
