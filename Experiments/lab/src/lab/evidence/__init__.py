@@ -47,6 +47,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "claims-intervals": ("policies", claims.intervals),
     "categories": ("hypothesis", labels.categories),
     "categories-costs": ("hypothesis", labels.costs),
+    "tiers-devices": ("kingfisher", apps.device_tiers),
     "tiers": ("kingfisher", apps.tiers),
     "knowledge": ("hypothesis", labels.knowledge),
     "devices": ("devices", devices.hits),

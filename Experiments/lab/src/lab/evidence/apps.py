@@ -21,27 +21,34 @@ def with_lifetimes(cells: pd.DataFrame, lifetimes: bool) -> pd.DataFrame:
     return cells[has.astype("bool") == lifetimes]
 
 
-def hit_ratios(folder: Path, *, lifetimes: bool) -> pd.DataFrame:
+def of_mode(folder: Path, mode: str = "shared") -> pd.DataFrame:
+    """Returns the cells of the tiers that all users share, or of those of each device (``per_user``)."""
+    results = stored(folder)
+    return results[results["mode"] == mode]
+
+
+def hit_ratios(folder: Path, *, lifetimes: bool, mode: str = "shared") -> pd.DataFrame:
     """The mean hit ratio in % of two tiers, a row for each trace and a column for each policy.
 
     Kingfisher's policies have lifetimes of their own, and no others.
     """
-    cells = with_lifetimes(stored(folder), lifetimes)
+    own = of_mode(folder, mode)
+    cells = with_lifetimes(own, lifetimes)
     if cells.empty:
-        return pd.DataFrame(index=sorted(set(stored(folder)["trace"])))
+        return pd.DataFrame(index=sorted(set(own["trace"])))
     return 100 * cells.groupby(["trace", "label"])["object_hit_ratio"].mean().unstack("label")
 
 
 def expired(folder: Path) -> dict[str, float]:
     """The requests of each trace for entries that had expired under Kingfisher's policies, in % of all."""
-    cells = stored(folder)
+    cells = of_mode(folder)
     counts = cells[cells["label"] == "kingfisher"].groupby("trace")[["stale", "requests"]].sum()
     return {str(trace): 100 * float(stale) / float(all) for trace, stale, all in counts.itertuples()}
 
 
 def apps(folder: Path) -> str:
     """Hit ratio, byte hit ratio and mean latency of an app's two tiers."""
-    results = stored(folder)
+    results = of_mode(folder)
     rows = []
     for lifetimes in (True, False):
         results_of = with_lifetimes(results, lifetimes)
@@ -64,9 +71,14 @@ def apps(folder: Path) -> str:
     return markdown(header, rows)
 
 
-def tiers(folder: Path) -> str:
+def device_tiers(folder: Path) -> str:
+    """The hit ratio of the two tiers of each device, as :func:`tiers`."""
+    return tiers(folder, "per_user")
+
+
+def tiers(folder: Path, mode: str = "shared") -> str:
     """The hit ratio of an app's two tiers by policy: with Kingfisher's lifetimes for all policies, and without."""
-    results = stored(folder)
+    results = of_mode(folder, mode)
     kingfisher = results[results["label"] == "kingfisher"]
     rows = []
     for trace, cells in results.groupby("trace", sort=True):
@@ -90,7 +102,7 @@ def _or_dash(value: float, form: str) -> str:
 
 def smoke(folder: Path) -> str:
     """What the smoke test prints: hit ratios of three rows on the bundled traces."""
-    results = stored(folder)
+    results = of_mode(folder)
     rows = []
     for trace in ("shop", "feed"):
         of_trace = results[results["trace"] == trace]

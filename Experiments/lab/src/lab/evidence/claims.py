@@ -9,7 +9,7 @@ import pandas as pd
 
 from lab.comparison import Pairing, compare, pairing
 from lab.contrasting import against_others, excess, over_traces
-from lab.evidence import apps, peers, visits
+from lab.evidence import apps, devices, peers, visits
 from lab.evidence.formats import (
     PREFETCHING, device, fetched, pairs_once, points, precision, server, signed, stored,
 )  # fmt: skip
@@ -109,7 +109,10 @@ USERS = {
 
 def readme(folder: Path) -> str:
     """The claims of the README, each with its figure and where it is shown."""
-    rows = [*_prefetching(folder.parent / "visits"), *_eviction(folder), *_tiers(folder.parent / "kingfisher")]
+    rows = [
+        *_devices(folder.parent / "devices"), *_tiers(folder.parent / "kingfisher"), *_prefetching(folder.parent / "visits"),
+        *_eviction(folder),
+    ]  # fmt: skip
     labels, _ = pairs_of_labels(folder.parent / "hypothesis")
     (permuted,) = compare([labels])
     significant = {pair.trace for pair in permuted.pairs if pair.adjusted < 0.05 and pair.difference > 0}
@@ -118,30 +121,56 @@ def readme(folder: Path) -> str:
     own = device_gains(folder.parent / "hypothesis")
     found_equal = re.findall(r"(\d+) of (\d+)", peers.exact(folder.parent / "peers"))
     equal, counted = ([int(pair[place]) for pair in found_equal] for place in (0, 1))
-    rows += [
+    rows[2:2] = [
         [
-            "Categories help `learned` in per-user caches of a grocer's customers (60 objects), over permuted labels, in points",
-            f"{points(grocery.interval)}; significant on {len(significant)} of {len(traces)} traces",
+            "Categories help `learned` in caches of a grocer's customers (60 objects), over permuted labels, in points",
             points(own["completejourney"].interval) if "completejourney" in own else "–",
+            f"{points(grocery.interval)}; significant on {len(significant)} of {len(traces)} traces",
             "[results](Experiments/results.md#do-categories-help)",
         ],
         [
             f"{len(found_equal)} policies have the misses of libCacheSim's release, cell by cell",
-            f"{sum(equal)} of {sum(counted)} cells", "no users",
+            "no users", f"{sum(equal)} of {sum(counted)} cells",
             "[peers](Experiments/peers.md)",
         ],
     ]  # fmt: skip
-    header = ["claim", "figure; of per-user caches with server knowledge", "with device knowledge", "where"]
+    header = ["claim", "on a device", "on a server", "where"]
     return markdown(header, rows).replace(" --: |", " --- |")
 
 
+def _devices(folder: Path) -> list[list[str]]:
+    """The rows on eviction in caches of one user."""
+    means = devices.hit_ratios(folder)
+    shares = devices.closed(means.assign(best=devices.best_simple(means)))
+    over = means[devices.SHIPPED] - devices.best_simple(means)
+    (grocery,) = (means.loc[cell] for cell in means.index if cell == ("completejourney", "20"))
+    where = "[knowledge](Experiments/knowledge.md)"
+    return [
+        [
+            "`learned` in a cache of one user closes a share of the gap from LRU to the optimum (mean of "
+            f"{len(means)} cells of 20, 60 and 100 objects; the best simple policy of each cell {shares['best']:.1f} %)",
+            f"{shares[devices.SHIPPED]:.1f} % with the model that ships, {shares['same app']:.1f} % with one that other users of "
+            f"the app trained, {shares[devices.NOTHING]:.1f} % from nothing",
+            f"{shares['server']:.1f} %", where,
+        ],
+        [
+            "Its hit ratio beside that of the best simple policy in each cell, in points",
+            f"{signed(over.min(), 2)} to {signed(over.max(), 2)}; a grocer's customers, 20 objects: "
+            f"{grocery[devices.SHIPPED]:.1f} %, {grocery[list(devices.SIMPLE)].max():.1f} %",
+            f"{signed((means['server'] - devices.best_simple(means)).min(), 2)} to "
+            f"{signed((means['server'] - devices.best_simple(means)).max(), 2)}",
+            where,
+        ],
+    ]  # fmt: skip
+
+
 def _prefetching(folder: Path) -> list[list[str]]:
-    """A row for each trace: what prefetching gains, what it fetches, and what is left with device knowledge."""
+    """A row for each trace: what prefetching gains and what it fetches, with device and with server knowledge."""
     everyone, alone = visits.of_server(folder), visits.of_device(folder)
     rows: list[list[str]] = []
     for trace, users in USERS.items():
         figures = []
-        for cells in (everyone, alone):
+        for cells in (alone, everyone):
             own = cells[cells["trace"] == trace]
             plain, ours = visits.arm(own, None), visits.arm(own, visits.VISITS)
             if plain.empty or ours.empty:
@@ -168,42 +197,48 @@ def _eviction(folder: Path) -> list[list[str]]:
     others = excess(results)["run"].nunique() - 1
     return [
         [
-            f"`learned` has the higher hit ratio than the common baselines in a shared cache, in points (mean of {found[0].count} "
+            f"In a shared cache, `learned` has the higher hit ratio than the common baselines, in points (mean of {found[0].count} "
             "traces; the two forms of a trace, with and without sizes, count once as their mean)",
-            ", ".join(f"{name} {points(one.these)}" for name, one in zip(BASELINES, found)), "no users",
+            "no users", ", ".join(f"{name} {points(one.these)}" for name, one in zip(BASELINES, found)),
             "[results](Experiments/results.md#eviction-in-a-shared-cache)",
         ],
         [
-            f"Its misses beside those of the best of {others} other policies *in each cell*",
+            f"In a shared cache, its misses beside those of the best of {others} other policies *in each cell*",
+            "no users",
             f"{signed(float(over_traces(over).mean()))} % on average; {signed(over.max())} % in the worst of {len(over)} cells, "
-            f"{worst['trace']} at {worst['capacity']}, which is no bound",
-            "no users", "[results](Experiments/tables.md)",
+            f"{worst['trace']} at {worst['capacity']}, which is no bound", "[results](Experiments/tables.md)",
         ],
     ]  # fmt: skip
 
 
 def _tiers(folder: Path) -> list[list[str]]:
     """The row on an app's two tiers: with Kingfisher's lifetimes for all policies, and without lifetimes."""
-    equal, without = (apps.hit_ratios(folder, lifetimes=has).drop(index=["shop", "feed"], errors="ignore") for has in (True, False))
-
-    def over(ratios: pd.DataFrame, name: str) -> str:
-        if name not in ratios or ratios[name].isna().any():
-            return "–"
-        gains = ratios[name] - without["kingfisher"]
-        return f"{name} {signed(gains.min(), 2)} to {signed(gains.max(), 2)}"
-
-    leads = (without["learned"] - without["kingfisher"]).sort_values()
-    widest, lead = str(leads.index[-1]), float(leads.iloc[-1])
-    expired = apps.expired(folder)[widest]
+    figures = []
+    for mode in ("per_user", "shared"):
+        equal, without = (
+            apps.hit_ratios(folder, lifetimes=has, mode=mode).drop(index=["shop", "feed"], errors="ignore") for has in (True, False)
+        )
+        gains = [_over(equal, without, "learned"), _over(equal, without, "lru")]
+        free = [_over(without, without, "learned"), _over(without, without, "lru")]
+        figures.append(f"{', '.join(gains)}; without lifetimes for the others {', '.join(free)}")
+        if mode == "shared" and "learned" in without:
+            leads = (without["learned"] - without["kingfisher"]).sort_values()
+            widest = str(leads.index[-1])
+            figures[-1] += f" ({apps.expired(folder)[widest]:.2f} of the {float(leads.iloc[-1]):.2f} are expired entries)"
     return [
         [
             "In an app's two tiers, the hit ratio over Kingfisher's policies, in points, with Kingfisher's lifetimes for all: "
             "what is left is eviction",
-            f"{over(equal, 'learned')}, {over(equal, 'lru')}; without lifetimes for the others {over(without, 'learned')}, "
-            f"{over(without, 'lru')} ({expired:.2f} of the {lead:.2f} are expired entries)",
-            "one user's tiers", "[results](Experiments/results.md#an-apps-two-tiers)",
+            *figures, "[results](Experiments/results.md#an-apps-two-tiers)",
         ],
     ]  # fmt: skip
+
+
+def _over(ratios: pd.DataFrame, without: pd.DataFrame, name: str) -> str:
+    if name not in ratios or "kingfisher" not in without or ratios[name].isna().any():
+        return "–"
+    gains = ratios[name] - without["kingfisher"]
+    return f"{name} {signed(gains.min(), 2)} to {signed(gains.max(), 2)}"
 
 
 def intervals(folder: Path) -> str:
@@ -213,7 +248,7 @@ def intervals(folder: Path) -> str:
     learned = results[results["label"] == "learned"]
     for rival in BASELINES:
         asked.append((f"`learned` − `{rival}`, shared cache", pairs_once(pairing(learned, results[results["label"] == rival]))))
-    tiers = stored(folder.parent / "kingfisher")
+    tiers = apps.of_mode(folder.parent / "kingfisher")
     kingfisher = tiers[tiers["label"] == "kingfisher"]
     for words, has in (("the same lifetimes", True), ("no lifetimes", False)):
         for name in ("learned", "lru"):

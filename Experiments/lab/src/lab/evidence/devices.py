@@ -19,23 +19,37 @@ SIZES = "_sizes"
 SHIPPED, NOTHING = "learned", "learned(model=none)"
 
 
-def _hit_ratios(folder: Path) -> pd.DataFrame:
-    """The mean hit ratio in % of each cell, a column for each policy; the learner of a server is ``server``."""
+def hit_ratios(folder: Path) -> pd.DataFrame:
+    """The mean hit ratio in % of each cell, a column for each policy.
+
+    The learner of a server is ``server``, and the one that begins with a model of other users of the same app ``same app``.
+    """
     results = stored(folder)
     results = results[(results["label_control"] == "given") & ~results["trace"].str.endswith(SIZES)]
-    learners = results["label"].isin([SHIPPED, NOTHING])
-    alone = pd.concat([results[~learners], device(results[learners])])
-    of_server = server(results[results["label"] == "learned"]).assign(label="server")
-    means = pd.concat([alone, of_server]).groupby(["trace", "capacity", "label"], sort=False)["object_hit_ratio"].mean()
+    given = results["pretrain"].notna()
+    learners = results["label"].isin([SHIPPED, NOTHING]) & ~given
+    alone = pd.concat([results[~learners & ~given], device(results[learners])])
+    of_server = server(results[learners & (results["label"] == SHIPPED)]).assign(label="server")
+    of_app = results[given].assign(label="same app")
+    means = pd.concat([alone, of_server, of_app]).groupby(["trace", "capacity", "label"], sort=False)["object_hit_ratio"].mean()
     return 100 * means.unstack("label", sort=False)
+
+
+def closed(means: pd.DataFrame) -> pd.Series:
+    """The share of the gap from LRU to Belady that each column of :func:`hit_ratios` closes, in %, as the mean of the cells."""
+    return (100 * means.sub(means["lru"], axis=0).div(means["belady"] - means["lru"], axis=0)).mean()
+
+
+def best_simple(means: pd.DataFrame) -> pd.Series:
+    """The hit ratio of the best simple policy in each cell."""
+    return means[list(SIMPLE)].max(axis=1)
 
 
 def hits(folder: Path) -> str:
     """The hit ratio of each cell, and the share of the gap from LRU to Belady that the learners close."""
-    means = _hit_ratios(folder)
-    simple = means[list(SIMPLE)]
-    best, gap = simple.max(axis=1), means["belady"] - means["lru"]
-    columns = {"best simple policy": best, **{name: means[name] for name in (NOTHING, SHIPPED, "server", "belady")}}
+    means = hit_ratios(folder)
+    simple, best = means[list(SIMPLE)], best_simple(means)
+    columns = {"best simple policy": best, **{name: means[name] for name in (NOTHING, SHIPPED, "same app", "server", "belady")}}
     rows = []
     for trace in dict.fromkeys(means.index.get_level_values("trace")):
         for capacity in capacities_in_order(pd.Index(means.loc[trace].index)):
@@ -44,13 +58,13 @@ def hits(folder: Path) -> str:
             row.append(f"{best[cell]:.2f} ({simple.loc[cell].idxmax()})")
             row += [f"{column[cell]:.2f}" for name, column in columns.items() if name != "best simple policy"]
             rows.append([*row, signed(float(means.loc[cell, SHIPPED] - best[cell]), 2)])
-    closed = {name: float((100 * (column - means["lru"]) / gap).mean()) for name, column in columns.items()}
+    shares = closed(means.assign(**{"best simple policy": best}))
     last = ["**closed of the gap from lru to belady, mean**", "", "0.0 %"]
-    last += [f"{share:.1f} %" for share in closed.values()]
+    last += [f"{shares[name]:.1f} %" for name in columns]
     rows.append([*last, f"{signed(float((means[SHIPPED] - best).min()), 2)} at worst"])
     header = [
         "hit ratio, %", "objects", "lru", "best simple policy", "learned, from nothing", "learned, shipped model",
-        "learned, server knowledge", "belady", "shipped − best simple, points",
+        "learned, model of the same app", "learned, server knowledge", "belady", "shipped − best simple, points",
     ]  # fmt: skip
     return markdown(header, rows)
 
@@ -58,7 +72,7 @@ def hits(folder: Path) -> str:
 def labels(folder: Path) -> str:
     """What the labels add to the learner that starts with the shipped model, beside both controls, by trace."""
     results = device(stored(folder))
-    learned = results[results["label"] == SHIPPED]
+    learned = results[(results["label"] == SHIPPED) & results["pretrain"].isna() & ~results["trace"].str.endswith(SIZES)]
     given = learned[learned["label_control"] == "given"]
     pairings = [pairing(given, learned[learned["label_control"] == name], compared=["label_control"]) for name in CONTROLS]
     found = compare(pairings)
