@@ -40,21 +40,6 @@ struct PolicyShadow {
     /// The ratio of older differences that is kept at each new one.
     private static let memory = 0.999
 
-    /// Differences between a shadow and the cache of the learner: the costs that count for the shadow minus the others, and
-    /// the sum of their squares.
-    struct Balance {
-        var excess = 0.0
-        var variance = 0.0
-
-        /// The standard deviations by which the shadow is ahead.
-        var lead: Double { variance > 0 ? excess / variance.squareRoot() : 0 }
-
-        mutating func count(_ difference: Double, keeping memory: Double) {
-            excess = excess * memory + difference
-            variance = variance * memory + difference * difference
-        }
-    }
-
     let policy: SimulatedPolicy
     let cache: AnyCache
     /// The last thousand differences; none when another begins to decide.

@@ -317,8 +317,8 @@ struct Referee: ~Copyable {
         }
         limitShadows(history: history)
         endFollowing()
-        for index in full.indices { full[index].total = PolicyShadow.Balance() }
-        for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
+        for index in full.indices { full[index].total = Balance() }
+        for index in sampled.indices { sampled[index].total = Balance() }
     }
 
     /// Lets the shadows hold as many objects as this cache does now.
@@ -497,7 +497,7 @@ struct Referee: ~Copyable {
     private mutating func endFull() {
         full = []
         fullNumbers = ShadowNumbers()
-        for index in sampled.indices { sampled[index].total = PolicyShadow.Balance() }
+        for index in sampled.indices { sampled[index].total = Balance() }
         forgetRecent()
         learnerDecisions = 0
     }
@@ -515,7 +515,7 @@ struct Referee: ~Copyable {
     }
 
     private mutating func forgetRecent() {
-        for index in full.indices { full[index].recent = PolicyShadow.Balance() }
-        for index in sampled.indices { sampled[index].recent = PolicyShadow.Balance() }
+        for index in full.indices { full[index].recent = Balance() }
+        for index in sampled.indices { sampled[index].recent = Balance() }
     }
 }

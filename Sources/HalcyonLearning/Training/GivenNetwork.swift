@@ -7,8 +7,8 @@ struct GivenNetwork: ~Copyable {
     /// The weights; those of the trained network while the given one is in its place.
     private var weights: HeapArray<Float>
     private var logits: HeapArray<Float>
-    /// The sum of the losses of the given network, less that of the trained one.
-    private var lead = 0.0
+    /// The losses of the given network, less those of the trained one.
+    private var balance = Balance()
 
     /// Creates it with the given weights; with none, there is no such network.
     init(_ given: [Float] = []) {
@@ -20,7 +20,7 @@ struct GivenNetwork: ~Copyable {
     /// Whether there is one.
     var exists: Bool { weights.count > 0 }
     /// Whether the given network decides.
-    var decides: Bool { exists && lead <= 0 }
+    var decides: Bool { exists && balance.excess <= 0 }
 
     var byteCount: Int { weights.byteCount + logits.byteCount }
 
@@ -42,7 +42,8 @@ struct GivenNetwork: ~Copyable {
         network.forward(input, rows: rows, logits: logits.base)
         swap(&network.parameters, &weights)
         for row in 0..<rows {
-            lead += Double(GivenNetwork.loss(logits[row], labels[row]) - GivenNetwork.loss(trained[row], labels[row]))
+            let difference = GivenNetwork.loss(logits[row], labels[row]) - GivenNetwork.loss(trained[row], labels[row])
+            balance.count(Double(difference), keeping: 1)
         }
     }
 

@@ -40,9 +40,9 @@ final class BetweenVisits {
     var repeats = RepeatsInVisit()
     var rest = RestOfVisit()
     /// Whether this policy names better victims than the eviction policy during a visit.
-    var duringVisits = ChooserComparison(usesPlannerAtFirst: false)
+    var duringVisits = VictimContest(usesPlannerAtFirst: false)
     /// Whether what it fetches between visits is requested more often than what leaves for it.
-    var betweenVisits = ChooserComparison(usesPlannerAtFirst: true)
+    var betweenVisits = VictimContest(usesPlannerAtFirst: true)
     private var generator: SplitMix64
     private var popular: [UInt32] = []
     private var isPopular: Set<UInt32> = []
@@ -355,10 +355,10 @@ final class BetweenVisits {
 
     var metrics: [PolicyMetric] {
         [
-            PolicyMetric("visit_gains", Double(duringVisits.gains)),
-            PolicyMetric("visit_losses", Double(duringVisits.losses)),
-            PolicyMetric("refill_gains", Double(betweenVisits.gains)),
-            PolicyMetric("refill_losses", Double(betweenVisits.losses)),
+            PolicyMetric("visit_gains", Double(duringVisits.counts.gains)),
+            PolicyMetric("visit_losses", Double(duringVisits.counts.losses)),
+            PolicyMetric("refill_gains", Double(betweenVisits.counts.gains)),
+            PolicyMetric("refill_losses", Double(betweenVisits.counts.losses)),
             PolicyMetric("fetch_threshold", Double(outcomes.threshold(forShare: price))),
         ]
     }
@@ -369,31 +369,5 @@ final class BetweenVisits {
                 $0 + MemoryLayout<VisitUser>.stride + $1.items.capacity * MemoryLayout<VisitItem>.stride
                     + $1.examples.capacity * 4
             }
-    }
-}
-
-/// Compares two choosers of victims, the planner and the eviction policy, by which object of a pair is requested first: the
-/// planner's victim or the object kept in its place.
-struct ChooserComparison {
-    private static let memory: Float = 0.9995
-    private static let enough: Float = 100
-
-    /// The pairs whose kept object was requested first, and those whose victim was, as decayed counts.
-    var gains: Float = 0
-    var losses: Float = 0
-    private let usesPlannerAtFirst: Bool
-
-    init(usesPlannerAtFirst: Bool) { self.usesPlannerAtFirst = usesPlannerAtFirst }
-
-    /// Whether the planner chooses: if it has more gains than losses, or by default until there are 100 pairs.
-    var usesPlanner: Bool {
-        gains + losses < Self.enough ? usesPlannerAtFirst : gains > losses
-    }
-
-    /// Records which object of a pair was requested first. The kept one is a gain.
-    mutating func note(isGain: Bool) {
-        gains *= Self.memory
-        losses *= Self.memory
-        if isGain { gains += 1 } else { losses += 1 }
     }
 }

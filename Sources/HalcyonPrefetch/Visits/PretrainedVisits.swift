@@ -75,7 +75,7 @@ struct PretrainedVisits: Sendable, Equatable {
         outcomes = Self.scaled(Array(bins[..<OutcomesByProbability.bins]), Array(bins[OutcomesByProbability.bins...]))
         repeats = Self.scaled(planner.repeats.reached, planner.repeats.repeated)
         rest = Self.scaled(planner.rest.hits, planner.rest.later)
-        let (during, between) = (planner.duringVisits, planner.betweenVisits)
+        let (during, between) = (planner.duringVisits.counts, planner.betweenVisits.counts)
         contests = [during.gains, during.losses, between.gains, between.losses]
         examples = planner.model.examples
     }
@@ -95,7 +95,7 @@ extension BetweenVisits {
         let (steps, stepsOfRest) = (repeats.reached.count, rest.hits.count)
         (repeats.reached, repeats.repeated) = (Array(learned.repeats[..<steps]), Array(learned.repeats[steps...]))
         (rest.hits, rest.later) = (Array(learned.rest[..<stepsOfRest]), Array(learned.rest[stepsOfRest...]))
-        (duringVisits.gains, duringVisits.losses) = (learned.contests[0], learned.contests[1])
-        (betweenVisits.gains, betweenVisits.losses) = (learned.contests[2], learned.contests[3])
+        duringVisits.counts = (learned.contests[0], learned.contests[1])
+        betweenVisits.counts = (learned.contests[2], learned.contests[3])
     }
 }

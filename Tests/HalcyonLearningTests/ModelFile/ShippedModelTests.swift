@@ -21,8 +21,10 @@ struct ShippedModelTests {
         let shipped = try policy("learned(model=shipped)")
         let named = Dictionary(uniqueKeysWithValues: shipped.parameters.map { ($0.name, $0.value) })
         #expect(named["workload"] == "on" && named["time"] == "off" && named["hidden"] == "16")
-        func ratioByNetwork(_ policy: ConfiguredPolicy) -> Double? {
-            let cache = policy.makeCache(PolicyContext(capacity: 20, usesUniformSizes: true, seed: 1))
+        func ratioByNetwork(_ policy: ConfiguredPolicy, ofOneUser: Bool = false) -> Double? {
+            var context = PolicyContext(capacity: 20, usesUniformSizes: true, seed: 1)
+            context.servesOneUser = ofOneUser
+            let cache = policy.makeCache(context)
             for number in 0..<60 {
                 let object = number % 3 == 0 ? EntryID(number % 7) : EntryID(100 + number)
                 _ = cache.access(Access(entry: object, requestNumber: number))
@@ -32,7 +34,13 @@ struct ShippedModelTests {
         }
         #expect(ratioByNetwork(shipped) == 1)
         let learned = try policy("learned")
-        #expect(ratioByNetwork(learned) == 0 && learned.parameters.contains { $0 == ("model", "none") })
+        #expect(ratioByNetwork(learned) == 0 && learned.parameters.contains { $0 == ("model", "auto") })
+        // In a cache of one user the default is the shipped model, unless its network would be another one, or none is asked for.
+        #expect(ratioByNetwork(learned, ofOneUser: true) == 1)
+        for text in ["learned(model=none)", "learned(hidden=8)", "learned(category=off)", "learned(decider=heuristic)"] {
+            #expect(ratioByNetwork(try policy(text), ofOneUser: true) == 0, "\(text)")
+        }
+        #expect(ratioByNetwork(try policy("learned(objective=bytes)"), ofOneUser: true) == 1)
     }
 
     @Test("Other features or units than those of the shipped model are refused in one sentence")
