@@ -37,7 +37,8 @@ HALCYON_INLINE float HALCYON_KERNEL(exp2_of)(float value) {
     return value >= -100.0f ? HALCYON_KERNEL(float_of)(bits) : 0.0f;
 }
 
-// FastMath.root
+// The square root of a number of at least 0, within 0.001 %: from its bits and two of Newton's steps. The library's function
+// has a branch for negative numbers, which prevents the vectorization of loops.
 HALCYON_INLINE float HALCYON_KERNEL(root_of)(float value) {
     float inverse = HALCYON_KERNEL(float_of)(0x5F3759DFu - (HALCYON_KERNEL(bits_of)(value) >> 1));
     inverse *= 1.5f - 0.5f * value * inverse * inverse;
@@ -52,7 +53,7 @@ HALCYON_INLINE float HALCYON_KERNEL(nearest_byte)(float value) {
     return nearest > above ? nearest - 1.0f : nearest;
 }
 
-// Feature.input
+// A byte as an input around 0.
 HALCYON_INLINE float HALCYON_KERNEL(input_of)(float level) { return level * 0.015625f - 1.0f; }
 
 HALCYON_INLINE halcyon_lanes HALCYON_KERNEL(choose)(halcyon_mask is_first, halcyon_lanes first, halcyon_lanes second) {
@@ -135,14 +136,9 @@ static void HALCYON_KERNEL(rectify)(float *numbers, ptrdiff_t count, float leak)
 }
 
 static void HALCYON_KERNEL(errors)(
-    const float *restrict logits, const float *restrict labels, float scale, float *restrict errors,
-    float *restrict losses, ptrdiff_t count) {
-    for (ptrdiff_t i = 0; i < count; i++) {
-        float probability = 1.0f / (1.0f + HALCYON_KERNEL(exp2_of)(-1.442695f * logits[i]));
-        float likelihood = labels[i] > 0.5f ? probability : 1.0f - probability;
-        errors[i] = (probability - labels[i]) * scale;
-        losses[i] = HALCYON_KERNEL(log2_of)(likelihood > 1e-12f ? likelihood : 1e-12f) * 0.6931472f;
-    }
+    const float *restrict logits, const float *restrict labels, float scale, float *restrict errors, ptrdiff_t count) {
+    for (ptrdiff_t i = 0; i < count; i++)
+        errors[i] = (1.0f / (1.0f + HALCYON_KERNEL(exp2_of)(-1.442695f * logits[i])) - labels[i]) * scale;
 }
 
 static void HALCYON_KERNEL(propagate)(

@@ -57,10 +57,10 @@ struct halcyon_vectors {
     void (*_Nonnull octaves)(float *_Nonnull numbers, ptrdiff_t count);
     // Multiplies the numbers that are not positive by the leak.
     void (*_Nonnull rectify)(float *_Nonnull numbers, ptrdiff_t count, float leak);
-    // Writes the gradient of each logit and the logarithm of the likelihood of its label.
+    // Writes the gradient of each logit.
     void (*_Nonnull errors)(
         const float *_Nonnull logits, const float *_Nonnull labels, float scale, float *_Nonnull errors,
-        float *_Nonnull losses, ptrdiff_t count);
+        ptrdiff_t count);
     // Writes the gradients of the hidden units before the rectifier, rows × width.
     void (*_Nonnull propagate)(
         const float *_Nonnull activations, const float *_Nonnull errors, const float *_Nonnull weights, float leak,
@@ -126,8 +126,8 @@ static inline void halcyon_rectify(HALCYON_VECTORS, float *_Nonnull numbers, ptr
 
 static inline void halcyon_errors(
     HALCYON_VECTORS, const float *_Nonnull logits, const float *_Nonnull labels, float scale, float *_Nonnull errors,
-    float *_Nonnull losses, ptrdiff_t count) {
-    vectors->errors(logits, labels, scale, errors, losses, count);
+    ptrdiff_t count) {
+    vectors->errors(logits, labels, scale, errors, count);
 }
 
 static inline void halcyon_propagate(

@@ -15,7 +15,7 @@ struct GreedyDual: ~Copyable {
     private static let slowStep: Float = 0.1
 
     /// The priority of the latest victims.
-    private(set) var clock: Float = 0
+    var clock: Float = 0
     /// The residents by priority; empty with uniform sizes.
     private var heap: IndexedHeap<Worth>
     private var unit = Float.infinity
@@ -31,10 +31,6 @@ struct GreedyDual: ~Copyable {
     }
 
     var byteCount: Int { heap.metadataBytes.total }
-
-    /// Whether it compares all residents, not only the candidates.
-    @inline(__always)
-    var comparesAllResidents: Bool { !usesUniformSizes }
 
     /// The resident with the lowest priority, and the next one after it; `nil` with uniform sizes.
     @inline(__always)
@@ -89,9 +85,6 @@ struct GreedyDual: ~Copyable {
         clock = 0
         for resident in residents { update(resident.slot, priority: resident.priority, now: resident.last) }
     }
-
-    /// Sets the clock, for tests.
-    mutating func set(clock: Float) { self.clock = clock }
 
     /// Returns a priority above the clock as a number of a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
     @inline(__always)

@@ -3,7 +3,13 @@ import HalcyonSupport
 
 /// What a model's predictions rest on: the importance of each group of features, the calibration of its probabilities, and
 /// the reason for the choice of one victim.
-public struct ModelExplanation: Sendable {
+public struct ModelExplanation: Sendable, Codable {
+    private enum CodingKeys: String, CodingKey {
+        case samples, positiveShare, loss, area, lookAhead, groups
+        case bins = "calibration"
+        case victim
+    }
+
     /// A figure with its 95 % interval.
     public struct Estimate: Sendable, Codable, Equatable {
         /// The figure.
@@ -34,6 +40,24 @@ public struct ModelExplanation: Sendable {
         public var area: Double
     }
 
+    /// A bin in the report: the means are absent without samples.
+    fileprivate struct Bin: Codable {
+        var from: Double
+        var to: Double
+        var samples: Int
+        var predicted: Double?
+        var observed: Double?
+
+        init(_ bin: CalibrationBin) {
+            (from, to, samples) = (bin.from, bin.to, bin.count)
+            if samples > 0 { (predicted, observed) = (bin.predicted, bin.observed) }
+        }
+
+        var bin: CalibrationBin {
+            CalibrationBin(from: from, to: to, count: samples, predicted: predicted ?? 0, observed: observed ?? 0)
+        }
+    }
+
     /// The number of samples that were kept to evaluate the network on, since it was ready to decide.
     public var samples: Int
     /// The ratio of them that were requested again within the label window.
@@ -49,7 +73,8 @@ public struct ModelExplanation: Sendable {
     /// The groups that the model uses, in their order.
     public var groups: [Group]
     /// The probabilities that the network gave when the label became known, before it learned from it, in ten bins.
-    public var calibration: [CalibrationBin]
+    public var calibration: [CalibrationBin] { bins.map(\.bin) }
+    fileprivate var bins: [Bin]
     /// The reason for the choice of one victim; `nil` unless requested, or if there were fewer evictions.
     public var victim: VictimExplanation?
 
@@ -79,57 +104,8 @@ public struct ModelExplanation: Sendable {
     }
 }
 
-extension ModelExplanation: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case samples, positiveShare, loss, area, lookAhead, groups, calibration, victim
-    }
-
-    /// A bin in the report: the means are absent without samples.
-    private struct CodedBin: Codable {
-        var from: Double
-        var to: Double
-        var samples: Int
-        var predicted: Double?
-        var observed: Double?
-    }
-
-    /// Decodes an explanation. The means of bins without samples become 0.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        samples = try values.decode(Int.self, forKey: .samples)
-        positiveShare = try values.decode(Double.self, forKey: .positiveShare)
-        loss = try values.decode(Double.self, forKey: .loss)
-        area = try values.decode(Double.self, forKey: .area)
-        lookAhead = try values.decode(Score.self, forKey: .lookAhead)
-        groups = try values.decode([Group].self, forKey: .groups)
-        calibration = try values.decode([CodedBin].self, forKey: .calibration).map {
-            CalibrationBin(
-                from: $0.from, to: $0.to, count: $0.samples, predicted: $0.predicted ?? 0, observed: $0.observed ?? 0)
-        }
-        victim = try values.decodeIfPresent(VictimExplanation.self, forKey: .victim)
-    }
-
-    /// Encodes the explanation. Bins without samples have no means.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(samples, forKey: .samples)
-        try values.encode(positiveShare, forKey: .positiveShare)
-        try values.encode(loss, forKey: .loss)
-        try values.encode(area, forKey: .area)
-        try values.encode(lookAhead, forKey: .lookAhead)
-        try values.encode(groups, forKey: .groups)
-        try values.encode(
-            calibration.map {
-                CodedBin(
-                    from: $0.from, to: $0.to, samples: $0.count, predicted: $0.count > 0 ? $0.predicted : nil,
-                    observed: $0.count > 0 ? $0.observed : nil)
-            }, forKey: .calibration)
-        try values.encodeIfPresent(victim, forKey: .victim)
-    }
-}
-
 extension LearnedModel {
-    /// Prepares to be explained. Must be called before the first request, and changes no decision.
+    /// Prepares to be explained. Must be called before the model's first cache is made, and changes no decision.
     ///
     /// - Parameters:
     ///   - every: evaluates the network on every n-th labelled sample.
@@ -137,8 +113,8 @@ extension LearnedModel {
     ///   - victim: the number of the eviction to explain, from 1; 0 for none.
     ///   - seed: the seed of the draw.
     public func observe(every: Int = 10, bound: Int = 8_192, victim: Int = 0, seed: UInt64) {
-        learner.pointee.trainer.observed = ObservedSamples(every: every, bound: bound, seed: seed)
-        learner.pointee.watch = VictimWatch(number: victim)
+        learner.pointee.trainer.observer = ObservedSamples(every: every, bound: bound, seed: seed)
+        if victim > 0 { watch = VictimWatch(number: victim) }
     }
 
     /// Explains the model's predictions over time; `nil` if it has learned too little or no sample was kept.
@@ -152,7 +128,7 @@ extension LearnedModel {
     public func explanation(_ parameters: LearnedParameters, victim: Int = 0, seed: UInt64) -> ModelExplanation? {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        let kept = learner.pointee.trainer.observed.inOrder()
+        let kept = learner.pointee.trainer.observer?.inOrder() ?? []
         guard learner.pointee.trainer.isReady, !kept.isEmpty else { return nil }
         let inputs = learner.pointee.trainer.network.inputs
         let weights = learner.pointee.trainer.network.weights
@@ -161,20 +137,21 @@ extension LearnedModel {
         var rows: [[Float]] = []
         for sample in kept { rows.append(evaluator.inputs(sample.row)) }
         let labels = kept.map { $0.row[SampleRow.label] == 1 }
-        let networks = kept.map(\.note)
         let final = ModelExplanation.score(evaluator.logits(rows), labels: labels)
-        let own = ModelExplanation.score(networks.map(\.logit), labels: labels)
-        let importance = PermutationImportance(rows: rows, labels: labels, networks: networks, seed: seed)
+        let own = ModelExplanation.score(kept.map(\.logit), labels: labels)
+        let importance = PermutationImportance(
+            rows: rows, labels: labels, networks: kept.map(\.network), seed: seed)
         let groups = importance.groups(
             FeatureGroups.named.filter { parameters.groups.contains($0.group) }, by: &evaluator)
         return ModelExplanation(
             samples: rows.count, positiveShare: Double(labels.count { $0 }) / Double(rows.count), loss: own.loss,
             area: own.area, lookAhead: final, groups: groups,
-            calibration: ModelExplanation.calibration(
-                zip(networks, labels).map { (NetworkEvaluator.probability($0.logit), $1) }),
-            victim: learner.pointee.watch.record.map { record in
+            bins: ModelExplanation.calibration(
+                zip(kept, labels).map { (NetworkEvaluator.probability($0.logit), $1) }
+            ).map { ModelExplanation.Bin($0) },
+            victim: watch?.record.map { record in
                 // The means are those of the samples whose labels were known at the eviction.
-                let known = max(networks.prefix { $0.order <= record.labels }.count, 1)
+                let known = max(kept.prefix { $0.order <= record.labels }.count, 1)
                 let means = (0..<inputs).map { place in
                     rows.prefix(known).reduce(0) { $0 + $1[place] } / Float(known)
                 }

@@ -44,7 +44,7 @@ struct NetworkEvaluator: ~Copyable {
     /// Returns the logit of each row of inputs by the network that belongs to it. O(rows × inputs × hidden).
     ///
     /// - Parameter networks: the network of each row; equal ones must have equal numbers of training steps.
-    mutating func logits(_ rows: [[Float]], by networks: [ObservedSamples.Note]) -> [Float] {
+    mutating func logits(_ rows: [[Float]], by networks: [ObservedSamples.Network]) -> [Float] {
         var logits: [Float] = []
         logits.reserveCapacity(rows.count)
         var start = 0

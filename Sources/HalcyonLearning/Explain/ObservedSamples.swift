@@ -1,77 +1,76 @@
 import HalcyonEviction
 
-/// Labelled samples that the network is evaluated on: a uniform draw with a bound on their number. Each has the
-/// network as of when its label became known, before it learned from the sample (prequential evaluation).
+/// Labelled samples that a network is evaluated on: a uniform draw with a bound on their number. Each has the network as
+/// of when its label became known, before it learned from the sample (prequential evaluation).
 ///
 /// Observed samples are trained on like all others. Those that arrive before the network has learned enough to decide
-/// are not kept. The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(1) a
-/// sample,
-/// and a copy of the weights for each training step. Bytes: 74 a sample, and the weights of each step that a kept
-/// sample was scored with (5 kB with 32 hidden units); nothing with a bound of 0.
-struct ObservedSamples: ~Copyable {
-    /// The facts about a kept sample besides its row.
-    struct Note {
-        /// The number of labels that became known before.
-        var order = 0
+/// are not kept. The draw is reservoir sampling (Vitter: Random sampling with a reservoir, algorithm R, 1985). O(weights)
+/// a sample, and a copy of the weights for each training step that a kept sample was scored after.
+final class ObservedSamples {
+    /// A kept sample.
+    struct Sample {
+        /// The number of labels that were known then, this one included.
+        let order: Int
+        /// The bytes of the ``SampleRow``.
+        let row: [UInt8]
         /// The network's logit before it could learn anything later.
-        var logit: Float = 0
-        /// The training steps of the network then, and its weights. Samples of the same step share one copy.
-        var steps = 0
+        let logit: Float
+        /// The network then. Samples of the same step share one copy of its weights.
+        let network: Network
+    }
+
+    /// The weights of a network after a number of training steps.
+    struct Network {
+        var steps = -1
         var weights: [Float] = []
     }
 
     private let every: Int
     private let bound: Int
-    private var rows: HeapArray<UInt8>
-    private var notes: [Note] = []
+    private var samples: [Sample] = []
     private var seen = 0
     private var drawn = 0
     private var generator: SplitMix64
-    /// The training steps of the latest weights; -1 before the first.
-    private(set) var steps = -1
-    private var weights: [Float] = []
+    private var latest = Network()
 
-    /// Observes every `every`-th sample and keeps at most `bound` of them; none with a bound of 0.
+    /// Observes every `every`-th sample and keeps at most `bound` of them.
     init(every: Int, bound: Int, seed: UInt64) {
         self.every = every
         self.bound = bound
-        rows = HeapArray(repeating: 0, count: bound * SampleRow.width)
         generator = SplitMix64(seed: seed ^ 0xE81D)
     }
 
-    /// The number of kept samples.
-    var count: Int { notes.count }
-    var byteCount: Int { rows.byteCount + notes.count * MemoryLayout<Note>.stride }
-    var isWanted: Bool { bound > 0 }
-
-    /// Sets the network that predicts the next samples.
-    mutating func follow(_ weights: [Float], steps: Int) {
-        self.weights = weights
-        self.steps = steps
+    /// Predicts labelled samples that a network is about to learn from, and counts each.
+    ///
+    /// - Parameter isReady: whether the network has learned enough to decide.
+    func observe(
+        _ rows: UnsafePointer<UInt8>, count: Int, by network: inout Perceptron, steps: Int, isReady: Bool
+    ) {
+        let inputs = HeapArray<Float>(repeating: 0, count: count * Feature.width)
+        let logits = HeapArray<Float>(repeating: 0, count: count)
+        for index in 0..<count {
+            network.vectors.decode(rows + index * SampleRow.width, into: inputs.base + index * Feature.width)
+        }
+        network.forward(inputs.base, rows: count, logits: logits.base)
+        if latest.steps != steps { latest = Network(steps: steps, weights: network.weights) }
+        for index in 0..<count {
+            self.count(rows + index * SampleRow.width, logit: logits[index], by: latest, isReady: isReady)
+        }
     }
 
-    /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says
-    /// so.
-    ///
-    /// - Parameters:
-    ///   - logit: the prediction of the latest network.
-    ///   - isReady: whether that network has learned enough to decide.
-    mutating func observe(_ row: UnsafePointer<UInt8>, logit: Float, isReady: Bool) {
-        guard bound > 0 else { return }
+    /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says so.
+    func count(_ row: UnsafePointer<UInt8>, logit: Float, by network: Network, isReady: Bool) {
         seen += 1
         guard seen % every == 0, isReady else { return }
         drawn += 1
-        let place = count < bound ? count : generator.next(below: drawn)
+        let place = samples.count < bound ? samples.count : generator.next(below: drawn)
         guard place < bound else { return }
-        (rows.base + place * SampleRow.width).update(from: row, count: SampleRow.width)
-        let note = Note(order: seen, logit: logit, steps: steps, weights: weights)
-        if place < count { notes[place] = note } else { notes.append(note) }
+        let sample = Sample(
+            order: seen, row: Array(UnsafeBufferPointer(start: row, count: SampleRow.width)), logit: logit,
+            network: network)
+        if place < samples.count { samples[place] = sample } else { samples.append(sample) }
     }
 
     /// Returns the kept samples, in the order in which their labels became known. O(n log n).
-    func inOrder() -> [(note: Note, row: [UInt8])] {
-        notes.indices.sorted { notes[$0].order < notes[$1].order }.map { place in
-            (notes[place], (0..<SampleRow.width).map { rows[place * SampleRow.width + $0] })
-        }
-    }
+    func inOrder() -> [Sample] { samples.sorted { $0.order < $1.order } }
 }

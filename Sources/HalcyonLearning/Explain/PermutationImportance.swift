@@ -19,7 +19,7 @@ struct PermutationImportance {
     let rows: [[Float]]
     let labels: [Bool]
     /// The network of each sample.
-    let networks: [ObservedSamples.Note]
+    let networks: [ObservedSamples.Network]
     let seed: UInt64
 
     /// Returns the importance of each group. O(groups × (samples × weights + resamples × samples)).

@@ -51,10 +51,6 @@ package enum Feature {
     /// The number of all places.
     @usableFromInline package static let places = 42
 
-    /// Returns a byte as an input around 0: (byte − 64) / 64.
-    @inline(__always)
-    static func input(_ level: Float) -> Float { level * 0.015_625 - 1 }
-
     /// The user–category features, which depend on the user and the categories alone, in three ranges. The last one is the
     /// planner's.
     @usableFromInline package static let userCategory = categoryFast..<userReuse + 1
@@ -92,9 +88,6 @@ package enum Feature {
 
 /// The names of the features in model files and reports.
 extension Feature {
-    /// The numbers of features that a network may have.
-    static let layouts = [width]
-
     /// The name of each place of a row.
     static let names: [String] = FeatureGroups.named.flatMap { $0.features.map(\.name) } + ["one"]
 }

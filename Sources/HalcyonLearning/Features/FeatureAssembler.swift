@@ -41,15 +41,6 @@ struct FeatureAssembler: ~Copyable {
         userCategory.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }
 
-    /// Counts an access.
-    ///
-    /// - Parameters:
-    ///   - gap: the time since the object's last access in octaves; 255 if there was none.
-    ///   - isRepeat: whether the user of the object's last access is the same.
-    mutating func note(_ access: Access, second: UInt32, gap: UInt8, isRepeat: Bool) {
-        userCategory.note(access, second: second, gap: gap, isRepeat: isRepeat)
-    }
-
     /// Writes the features of an object as bytes.
     mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<UInt8>) {
         describe(record, at: instant)

@@ -37,8 +37,8 @@ package struct UserCategoryFeatures: ~Copyable {
     @usableFromInline var current: CategorySetID = 0
     /// The number of accesses: the logical time of all statistics.
     @usableFromInline package internal(set) var clock = 0
-    @usableFromInline var day = PeriodicTime()
-    @usableFromInline var week = PeriodicTime()
+    /// The second of the last access.
+    private var second: UInt32 = 0
 
     package init(_ groups: FeatureGroups, bounds: Bounds) {
         uses = FeatureSwitches(groups)
@@ -59,10 +59,7 @@ package struct UserCategoryFeatures: ~Copyable {
         if WrappingClock.isSweepDue(clock) { limitAges() }
         let before = current
         current = access.categories
-        if uses.time {
-            day = PeriodicTime(second, of: 86_400)
-            week = PeriodicTime(second, of: 604_800)
-        }
+        self.second = second
         if access.categories == 0 && access.user == .max { return }
         let members = sets[access.categories]
         if uses.category {
@@ -148,8 +145,8 @@ package struct UserCategoryFeatures: ~Copyable {
     }
 
     /// Writes the time of day and of the week of the last access into a row.
-    @inlinable @inline(__always)
     package func writeTime(into row: UnsafeMutablePointer<Float>) {
+        let (day, week) = (PeriodicTime(second, of: 86_400), PeriodicTime(second, of: 604_800))
         row[Feature.dayPhase] = day.wave
         row[Feature.dayQuadrature] = day.quadrature
         row[Feature.weekPhase] = week.wave
@@ -187,12 +184,9 @@ struct UserStatistics: BitwiseCopyable {
 }
 
 /// The position of an instant in a period, as two triangle waves a quarter of the period apart: neither has a jump.
-@usableFromInline
-struct PeriodicTime: BitwiseCopyable {
-    @usableFromInline private(set) var wave: Float = 0
-    @usableFromInline private(set) var quadrature: Float = 0
-
-    init() {}
+struct PeriodicTime {
+    let wave: Float
+    let quadrature: Float
 
     init(_ second: UInt32, of period: UInt32) {
         let phase = Float(second % period) / Float(period)

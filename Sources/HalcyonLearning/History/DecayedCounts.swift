@@ -1,9 +1,6 @@
 /// A count of events at four time scales, each with its half-life in requests. 16 bytes.
 struct DecayedCounts: BitwiseCopyable {
-    /// The half-lives, in requests.
-    static let halfLives: (Float, Float, Float, Float) = (100, 1_000, 10_000, 100_000)
-
-    /// The octaves that each count loses per request: the inverse of ``halfLives``.
+    /// The octaves that each count loses per request: the inverse of its half-life.
     private static var rates: (Float, Float, Float, Float) {
         @inline(__always) get { (0.01, 0.001, 0.000_1, 0.000_01) }
     }

@@ -33,7 +33,7 @@ struct ObjectRecord: BitwiseCopyable {
     var pending = none
     /// The priority by ``GreedyDual``.
     var priority: Float = 0
-    /// Accesses decayed with each of ``DecayedCounts/halfLives``, as of the last access.
+    /// Accesses decayed at four time scales, as of the last access.
     var counts = DecayedCounts.Short()
     /// The binary logarithm of the object's size, in 1,024ths.
     private var shortLogSize: UInt16 = 0

@@ -126,7 +126,7 @@ extension PretrainedModel {
         let texts = try file.texts(format: PretrainedModel.format, versions: 1...PretrainedModel.formatVersion)
         let features = try texts.text("features").split(separator: ",").map(String.init)
         let inputs = features.count
-        guard Feature.layouts.contains(inputs), features == Array(Feature.names[..<inputs]),
+        guard features == Feature.names,
             try texts.text("normalisation") == PretrainedModel.normalisation
         else {
             throw ModelFileError(

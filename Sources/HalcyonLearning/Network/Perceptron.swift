@@ -88,29 +88,23 @@ package struct Perceptron: ~Copyable {
         }
     }
 
-    /// Sets ``gradients`` to those of the mean logistic loss over the batch of the last call of ``forward(_:rows:logits:)``,
-    /// and returns that loss. O(rows × inputs × hidden).
+    /// Sets ``gradients`` to those of the mean logistic loss over the batch of the last call of ``forward(_:rows:logits:)``.
+    /// O(rows × inputs × hidden).
     ///
     /// - Parameter labels: 1 for a positive sample, 0 for a negative one.
     package mutating func backward(
         _ input: UnsafePointer<Float>, rows: Int, logits: UnsafePointer<Float>, labels: UnsafePointer<Float>
-    ) -> Float {
+    ) {
         let (activation, delta, residual) = (activations.base, deltas.base, residuals.base)
         let output = parameters.base + inputs * hidden
         let gradient = gradients.base
-        let scale = 1 / Float(rows)
-        let losses = delta
-        halcyon_errors(vectors.routines, logits, labels, scale, residual, losses, rows)
-        var (loss, total): (Float, Float) = (0, 0)
-        for row in 0..<rows {
-            total += residual[row]
-            loss -= losses[row]
-        }
+        halcyon_errors(vectors.routines, logits, labels, 1 / Float(rows), residual, rows)
+        var total: Float = 0
+        for row in 0..<rows { total += residual[row] }
         blas.multiplyTransposed(activation, vector: residual, into: gradient + inputs * hidden, m: rows, n: hidden)
         gradient[inputs * hidden + hidden] = total
         halcyon_propagate(
             vectors.routines, activation, residual, output, Perceptron.leak, delta, rows, hidden)
         blas.multiplyTransposed(input, delta, into: gradient, m: inputs, n: hidden, k: rows)
-        return loss * scale
     }
 }

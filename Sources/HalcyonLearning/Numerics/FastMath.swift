@@ -44,16 +44,6 @@ package enum FastMath {
         return times < exponent ? Float(bitPattern: value.bitPattern &- times << 23) : 0
     }
 
-    /// Returns the square root of a number of at least 0, within 0.001 %: from its bits and two of Newton's steps. The
-    /// library's function has a branch for negative numbers, which prevents the vectorization of loops.
-    @inlinable @inline(__always)
-    package static func root(_ value: Float) -> Float {
-        var inverse = Float(bitPattern: 0x5F37_59DF &- value.bitPattern >> 1)
-        inverse *= 1.5 - 0.5 * value * inverse * inverse
-        inverse *= 1.5 - 0.5 * value * inverse * inverse
-        return value * inverse
-    }
-
     /// Returns 1 / (1 + e^−value).
     @inlinable @inline(__always)
     package static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp2(-1.442_695 * value)) }
@@ -96,10 +86,6 @@ package enum FastMath {
         let nearest = (above + 8_388_608) - 8_388_608
         return nearest > above ? nearest - 1 : nearest
     }
-
-    /// Converts a number that is whole and below 2²³.
-    @inlinable @inline(__always)
-    package static func whole(_ value: Float) -> UInt32 { (value + 8_388_608).bitPattern & 0x7F_FFFF }
 
     /// Returns a count or a distance as a byte: eight steps an octave, 0 for 0.
     @inlinable @inline(__always)

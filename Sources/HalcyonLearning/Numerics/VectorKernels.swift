@@ -11,7 +11,7 @@ package struct VectorKernels: BitwiseCopyable {
     /// Selects an instruction set; `nil` for the one in force.
     package init(level: String? = nil) { routines = PortableKernels.vectors(at: level) }
 
-    /// Converts a row of bytes by ``Feature/input(_:)``; the constant becomes 1.
+    /// Converts a row of bytes to inputs around 0, (byte − 64) / 64; the constant becomes 1.
     @inline(__always)
     func decode(_ bytes: UnsafePointer<UInt8>, into row: UnsafeMutablePointer<Float>) {
         halcyon_decode(routines, bytes, row, Feature.width)

@@ -187,21 +187,20 @@ struct CandidateSampler: ~Copyable {
         candidates.scoresChanged(scoring: scoring)
     }
 
-    /// Returns the candidate with the lowest score. The network's older scores are updated before they are used.
-    mutating func lowest(
-        of records: UnsafeMutablePointer<ObjectRecord>, scorer: inout NetworkScorer, at instant: FeatureInstant,
-        explainer: inout VictimExplainer
-    ) -> ScoredResident {
-        var place = candidates.least()
-        while candidates.age(at: place, scoring: scoring) > 0 {
-            let slot = candidates.slots[place]
-            if explainer.isWaiting { explainer.keep(slot, records[Int(slot)], at: instant) }
-            let score = scorer.score(records[Int(slot)], at: instant)
-            candidates.rescore(at: place, score: score, scoring: scoring)
-            place = candidates.least()
-        }
-        return ScoredResident(slot: candidates.slots[place], score: candidates.scores[place])
+    /// Returns the candidate with the lowest score, and whether the score is of the latest scoring.
+    mutating func lowest() -> (resident: ScoredResident, isUpToDate: Bool) {
+        let place = candidates.least()
+        return (
+            ScoredResident(slot: candidates.slots[place], score: candidates.scores[place]),
+            candidates.age(at: place, scoring: scoring) == 0
+        )
     }
+
+    /// Changes the score of the candidate with the lowest one.
+    mutating func rescoreLowest(_ score: Float) {
+        candidates.rescore(at: candidates.least(), score: score, scoring: scoring)
+    }
+
     /// Returns the candidate that was requested least recently.
     func leastRecent(of records: UnsafeMutablePointer<ObjectRecord>, at now: Int) -> UInt32 {
         var lowest = (slot: ObjectRecord.none, age: UInt32(0))

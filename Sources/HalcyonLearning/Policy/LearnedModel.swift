@@ -9,6 +9,8 @@ public final class LearnedModel {
     let learner: UnsafeMutablePointer<Learner>
     /// Whether one cache alone learns from and decides by the model.
     let servesOneCache: Bool
+    /// Waits for the eviction to be explained, if any.
+    var watch: VictimWatch?
 
     /// A model for several caches to share. It has learned nothing yet, or starts with the trained model of its
     /// parameters.
@@ -103,8 +105,6 @@ struct Learner: ~Copyable {
     var scores: HeapArray<Float>
     /// Whether a cache counts the bytes of this model as its own.
     var isCounted = false
-    /// Records one eviction, to be explained; none by default.
-    var watch = VictimWatch()
 
     init(_ parameters: LearnedParameters, seed: UInt64, isCautious: Bool) {
         (groups, vectors) = (parameters.groups, parameters.blas.vectors)

@@ -11,7 +11,6 @@ import HalcyonEviction
 /// - `CandidateSampler` samples the residents that are compared, and has their scores.
 /// - `NetworkScorer` and `GreedyDual` are the experts that score residents.
 /// - `Referee` simulates other policies, and hands decisions to one that saves more.
-/// - `VictimExplainer` records why one victim was chosen.
 ///
 /// Trainer and features belong to the ``LearnedModel``, which several caches may share.
 ///
@@ -47,7 +46,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let waitingSampleBound = 32_000
 
     private let parameters: LearnedParameters
-    private let usesUniformSizes: Bool
+    let usesUniformSizes: Bool
     private let usesWorkload: Bool
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
@@ -63,11 +62,12 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     var history: ObjectHistory
     private var labeller: SampleLabeller
     var sampler: CandidateSampler
-    private var scorer: NetworkScorer
+    private(set) var scorer: NetworkScorer
     var greedyDual: GreedyDual
     private var referee = Referee()
     private var workload = WorkloadStatistics()
-    var explainer: VictimExplainer
+    /// Records why one victim was chosen, if that is to be explained.
+    private let observer: VictimObserver?
     private var generator: SplitMix64
 
     /// The number of requests so far: the logical time.
@@ -75,14 +75,14 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The wall time of the present request in seconds, modulo 2³².
     private var second: UInt32 = 0
     /// The moving miss ratio.
-    private var missRatio = 0.5
+    private(set) var missRatio = 0.5
     /// The record of a missed object between ``admit(_:)`` and ``insert(_:)``, or `none`, and its score if it has one.
-    private var newObject = ObjectRecord.none
-    private var newObjectScore: Float?
+    private(set) var newObject = ObjectRecord.none
+    private(set) var newObjectScore: Float?
     /// Whether a victim leaves because the owner of the cache lowers a limit or frees memory.
     private var isTrimming = false
     /// The expert that decides.
-    private var expert = Expert.greedyDual
+    private(set) var expert = Expert.greedyDual
     private(set) var evictions = 0
     private(set) var evictionsByNetwork = 0
 
@@ -112,7 +112,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
         scorer = NetworkScorer(learner: learner, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         greedyDual = GreedyDual(missCost: missCost, usesUniformSizes: context.usesUniformSizes)
-        explainer = VictimExplainer(learner: learner, usesUniformSizes: context.usesUniformSizes)
+        observer = model.watch.map { VictimObserver($0) }
         generator = SplitMix64(seed: context.seed)
         // Several caches that share a model learn from what this one has not seen.
         guard ownsModel && parameters.decider == .contest else { return }
@@ -160,21 +160,21 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     private mutating func evictLowest(_ access: Access) -> EntryID {
         if sampler.needsScoring(residents: history.count, missRatio: missRatio) { renewCandidates() }
         let victim = lowestResident()
-        let score = newObjectScore ?? scoreNewObject(by: expert)
+        let score = newObjectScore ?? (newObject == ObjectRecord.none ? .infinity : self.score(newObject))
         newObjectScore = score
         if newObject != ObjectRecord.none && score < victim.score {
             greedyDual.age(to: history.records[Int(newObject)].priority, isOwnChoice: expert != .network)
             sampler.countRefusal()
-            referee.countDecision(history: history)
+            countDecision()
             return access.entry
         }
         sampler.countEviction()
-        referee.countDecision(history: history)
-        evictions += 1
+        countDecision()
         if expert == .network { evictionsByNetwork += 1 }
-        if explainer.countEviction() { explain(victim) }
-        greedyDual.age(to: history.records[Int(victim.slot)].priority, isOwnChoice: expert != .network)
-        return close(victim.slot)
+        let priority = history.records[Int(victim.slot)].priority
+        let entry = evict(victim, by: expert.name)
+        greedyDual.age(to: priority, isOwnChoice: expert != .network)
+        return entry
     }
 
     public mutating func leastWanted(at now: Access) -> EntryID {
@@ -258,7 +258,9 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let learner = learner
         labeller.labelSamples(of: record)
         let isNew = record.pointee.accesses == 0
-        referee.access(access, isMiss: isMiss, now: now, record: record, history: history)
+        if referee.count(isMiss: isMiss, now: now, record: record, residents: history.count) {
+            referee.serve(access, isMiss: isMiss, record: record, history: history)
+        }
         let gap = Int(record.pointee.age(at: now))
         if usesWorkload {
             workload.note(
@@ -271,7 +273,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)
         record.pointee.note(access, now: now, second: second)
         greedyDual.rate(&record.pointee)
-        learner.pointee.features.note(
+        learner.pointee.features.userCategory.note(
             access, second: second, gap: isNew ? .max : record.pointee.gap1, isRepeat: isRepeat)
     }
 
@@ -295,7 +297,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         greedyDual.remove(slot)
         history.unlink(slot)
         if isTrimming {
-            referee.trim(entry, last: lastRequest, history: history)
+            referee.trim(entry, last: lastRequest, residents: history.count)
         }
         referee.forget(history.close(slot))
         return entry
@@ -322,13 +324,10 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
             sampler.drawScored(&history, &generator, newObject: newObject, scorer: &scorer, at: instant)
         } else {
             sampler.draw(&history, &generator, newObject: newObject, missRatio: missRatio)
-            score(by: expert)
+            sampler.score(by: expert, of: history.records.base, scorer: &scorer, at: instant)
         }
         if usesUniformSizes { sampleVictims() }
-        if explainer.isWaiting {
-            explainer.keepCandidates(
-                sampler.candidates, scoring: sampler.scoring, of: history.records.base, at: instant)
-        }
+        observer?.scoredCandidates(by: self)
     }
 
     /// Starts the clock of ``GreedyDual`` again. The caller then scores all candidates again.
@@ -366,83 +365,59 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if expert == .greedyDual, let lowest = greedyDual.lowest {
             return ScoredResident(slot: lowest.slot, score: lowest.priority)
         }
-        return sampler.lowest(of: history.records.base, scorer: &scorer, at: instant, explainer: &explainer)
-    }
-
-    private mutating func score(by expert: Expert) {
-        sampler.score(by: expert, of: history.records.base, scorer: &scorer, at: instant)
-    }
-
-    /// Returns the score of the new object, infinite if there is none. It is refused only if it scores below a resident.
-    private mutating func scoreNewObject(by expert: Expert) -> Float {
-        guard newObject != ObjectRecord.none else { return .infinity }
-        let record = history.records[Int(newObject)]
-        if explainer.isWaiting { explainer.keep(newObject, record, at: instant) }
-        switch expert {
-        case .greedyDual: return record.priority
-        case .network: return scorer.score(record, at: instant)
+        var lowest = sampler.lowest()
+        while !lowest.isUpToDate {
+            sampler.rescoreLowest(score(lowest.resident.slot))
+            lowest = sampler.lowest()
         }
+        return lowest.resident
+    }
+
+    /// Returns the score of an object now.
+    private func score(_ slot: UInt32) -> Float {
+        observer?.scored(slot, by: self)
+        let record = history.records[Int(slot)]
+        return expert == .network ? scorer.score(record, at: instant) : record.priority
+    }
+
+    /// Whether the expert that decides compares all residents, not only the candidates.
+    var comparesAllResidents: Bool { expert == .greedyDual && !usesUniformSizes }
+
+    /// Returns a resident with its recency as its score, or `none`.
+    func byRecency(_ slot: UInt32) -> ScoredResident {
+        ScoredResident(slot: slot, score: slot == ObjectRecord.none ? 0 : history.records[Int(slot)].recency(at: now))
+    }
+
+    private mutating func countDecision() {
+        if referee.countDecision(residents: history.count) { referee.reviewLearner(history: history) }
     }
 
     /// Evicts a resident that the followed shadow does not hold, or refuses a new object that it does not hold.
     private mutating func evictFollowing(_ access: Access) -> EntryID {
-        defer { referee.countDecision(history: history) }
+        defer { countDecision() }
         if newObject != ObjectRecord.none, !referee.leaderHolds(access.entry) { return access.entry }
         while let entry = referee.nextSurplus() {
             let slot = history.resident(entry)
-            if slot != ObjectRecord.none && slot != newObject { return evict(slot, by: referee.leader?.name ?? "") }
+            if slot != ObjectRecord.none && slot != newObject {
+                return evict(byRecency(slot), by: referee.leader?.name ?? "")
+            }
         }
-        return evict(history.oldest, by: "lru")
+        return evict(byRecency(history.oldest), by: "lru")
     }
 
     private mutating func evictLeastRecent() -> EntryID {
-        defer { if referee.isFollowing { referee.countDecision(history: history) } }
-        return evict(history.oldest, by: "lru")
+        defer { if referee.isFollowing { countDecision() } }
+        return evict(byRecency(history.oldest), by: "lru")
     }
 
-    /// Evicts a resident that was not chosen by scores. An explanation compares it by recency.
-    private mutating func evict(_ slot: UInt32, by decider: String) -> EntryID {
+    /// Evicts a resident that an expert, LRU or the followed shadow chose.
+    private mutating func evict(_ victim: ScoredResident, by decider: String) -> EntryID {
         evictions += 1
-        if explainer.countEviction() {
-            func scored(_ slot: UInt32) -> ScoredResident {
-                let isNone = slot == ObjectRecord.none
-                return ScoredResident(slot: slot, score: isNone ? 0 : history.records[Int(slot)].recency(at: now))
-            }
-            explainer.record(
-                scored(slot), runnerUp: scored(history.records[Int(slot)].newer), newObject: newObject, by: decider,
-                compared: history.count, isScoredNow: true, of: history.records.base, at: instant)
-        }
-        return close(slot)
-    }
-
-    /// Records why a victim was chosen.
-    private mutating func explain(_ victim: ScoredResident) {
-        var runnerUp = runnerUp(to: victim.slot)
-        if newObject != ObjectRecord.none, let score = newObjectScore, score < runnerUp.score {
-            runnerUp = ScoredResident(slot: newObject, score: score)
-        }
-        let comparesAll = expert == .greedyDual && greedyDual.comparesAllResidents
-        explainer.record(
-            victim, runnerUp: runnerUp, newObject: newObject, by: expert.name,
-            compared: comparesAll ? history.count : sampler.candidates.count, isScoredNow: comparesAll,
-            of: history.records.base, at: instant)
-    }
-
-    /// Returns the resident that would be evicted if `slot` were not.
-    mutating func runnerUp(to slot: UInt32) -> ScoredResident {
-        if expert == .greedyDual && greedyDual.comparesAllResidents {
-            let second = greedyDual.secondLowest
-            return ScoredResident(slot: second?.slot ?? ObjectRecord.none, score: second?.priority ?? .infinity)
-        }
-        return explainer.runnerUp(
-            to: slot, among: sampler.candidates, scoring: sampler.scoring, of: history.records.base, scorer: scorer,
-            at: instant)
+        observer?.chose(victim, by: decider, in: self)
+        return close(victim.slot)
     }
 
     // MARK: Figures
-
-    /// The number of evictions that one scoring serves.
-    var evictionsPerScoring: Int { sampler.evictionsPerScoring(residents: history.count, missRatio: missRatio) }
 
     /// The heap bytes held. The model counts in the first cache that it was made for. It is fixed, as are the waiting
     /// samples, which are bounded, and the candidates.

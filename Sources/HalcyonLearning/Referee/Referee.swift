@@ -54,7 +54,7 @@ struct Referee: ~Copyable {
     private static let thinning = 4
 
     /// The shadows of all objects with uniform sizes. Once there are shadows of a sample, only those that were ahead there.
-    private var full: [PolicyShadow] = []
+    private(set) var full: [PolicyShadow] = []
     private var fullNumbers = ShadowNumbers()
     /// The shadows of the sample. With variable sizes the sample begins as all objects.
     private var sampled: [PolicyShadow] = []
@@ -141,9 +141,6 @@ struct Referee: ~Copyable {
     /// The shadows whose results can lead to an override.
     var activeShadows: [PolicyShadow] { sampled.isEmpty ? full : sampled }
 
-    /// The number of shadows of all objects.
-    var fullCount: Int { full.count }
-
     /// Whether a shadow is followed.
     var isFollowing: Bool { leader != nil }
 
@@ -181,25 +178,22 @@ struct Referee: ~Copyable {
 
     // MARK: Requests
 
-    /// Serves a request in the shadows, and decides which of them is followed.
+    /// Counts a request, and returns whether there are shadows to ``serve(_:isMiss:record:history:)`` it.
     ///
     /// - Parameters:
     ///   - now: the number of the request.
     ///   - record: the record of the object, before the request counts there.
     @inline(__always)
-    mutating func access(
-        _ access: Access, isMiss: Bool, now: Int, record: UnsafeMutablePointer<ObjectRecord>,
-        history: borrowing ObjectHistory
-    ) {
+    mutating func count(
+        isMiss: Bool, now: Int, record: UnsafeMutablePointer<ObjectRecord>, residents: Int
+    ) -> Bool {
         if isGuarded {
             let last = record.pointee.accesses == 0 ? nil : record.pointee.lastRequest(asOf: now)
-            recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: history.count)
+            recencyGuard.compare(last: last, now: now, isMiss: isMiss, residents: residents)
         }
-        if full.isEmpty && sampled.isEmpty { return }
+        if full.isEmpty && sampled.isEmpty { return false }
         if record.pointee.accesses == 0 { record.pointee.isSampled = draw(shift) }
-        if record.pointee.isSampled || !full.isEmpty {
-            serve(access, isMiss: isMiss, record: record, history: history)
-        }
+        return record.pointee.isSampled || !full.isEmpty
     }
 
     /// Returns true for one in 2^`shift` objects.
@@ -209,8 +203,9 @@ struct Referee: ~Copyable {
         return SplitMix64.mix(draws) & (1 << UInt64(shift) - 1) == 0
     }
 
+    /// Serves a request in the shadows, and decides which of them is followed.
     @inline(never)
-    private mutating func serve(
+    mutating func serve(
         _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>, history: borrowing ObjectHistory
     ) {
         var differs = false
@@ -218,7 +213,7 @@ struct Referee: ~Copyable {
         if record.pointee.isSampled && !sampled.isEmpty {
             if !context.usesUniformSizes {
                 if history.count >> shift > Referee.mostResidents { thin(history: history) }
-                if isTrimmed && history.count > mostSeen { see(history) }
+                if isTrimmed && history.count > mostSeen { see(history.count) }
             }
             differs = serveSample(access, isMiss: isMiss, record: record)
         }
@@ -298,12 +293,11 @@ struct Referee: ~Copyable {
 
     /// Removes an object that leaves because the owner of the cache lowers a limit or frees memory, which another policy could
     /// not have prevented. With variable sizes the shadows then hold at most as many objects as this cache.
-    mutating func trim(_ entry: EntryID, last: Int, history: borrowing ObjectHistory) {
+    mutating func trim(_ entry: EntryID, last: Int, residents: Int) {
         remove(entry, last: last)
         if context.usesUniformSizes || sampled.isEmpty { return }
         isTrimmed = true
-        mostSeen = max(history.count, 1)
-        limitShadows(history: history)
+        see(max(residents, 1))
     }
 
     /// Changes the capacity of the shadows, whose balances start again.
@@ -315,29 +309,29 @@ struct Referee: ~Copyable {
         if context.usesUniformSizes && Referee.uniformShift(capacity) != shift {
             return restart(history: history)
         }
-        limitShadows(history: history)
+        limitSampled()
+        for index in full.indices {
+            full[index].cache.limit(
+                capacity: context.capacity, count: .max, at: Access(entry: .none), victims: &victims)
+            collectVictims(of: index, history: history)
+        }
         endFollowing()
         for index in full.indices { full[index].total = Balance() }
         for index in sampled.indices { sampled[index].total = Balance() }
     }
 
     /// Lets the shadows hold as many objects as this cache does now.
-    private mutating func see(_ history: borrowing ObjectHistory) {
-        mostSeen = history.count
-        limitShadows(history: history)
+    private mutating func see(_ residents: Int) {
+        mostSeen = residents
+        limitSampled()
     }
 
-    private mutating func limitShadows(history: borrowing ObjectHistory) {
+    private mutating func limitSampled() {
         for shadow in sampled {
             let count = mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1)
             shadow.cache.limit(
                 capacity: context.capacity >> shift, count: count, at: Access(entry: .none), victims: &victims)
             victims.removeAll(keepingCapacity: true)
-        }
-        for index in full.indices {
-            full[index].cache.limit(
-                capacity: context.capacity, count: .max, at: Access(entry: .none), victims: &victims)
-            collectVictims(of: index, history: history)
         }
     }
 
@@ -390,26 +384,20 @@ struct Referee: ~Copyable {
         return nil
     }
 
-    /// Counts an eviction or a refusal, whoever decided it.
-    @inline(__always)
-    mutating func countDecision(history: borrowing ObjectHistory) {
-        if !(full.isEmpty && sampled.isEmpty) { noteDecision(history: history) }
-    }
-
-    private mutating func noteDecision(history: borrowing ObjectHistory) {
-        if !context.usesUniformSizes && history.count > mostSeen { see(history) }
+    /// Counts an eviction or a refusal, whoever decided it, and returns whether it is time to ``reviewLearner(history:)``.
+    mutating func countDecision(residents: Int) -> Bool {
+        if full.isEmpty && sampled.isEmpty { return false }
+        if !context.usesUniformSizes && residents > mostSeen { see(residents) }
         for index in full.indices { full[index].awaitFairness() }
         for index in sampled.indices { sampled[index].awaitFairness() }
         guard leader != nil else {
             learnerDecisions += 1
-            if learnerDecisions > Referee.turnoversUntilReview * max(history.count, 16) {
-                reviewLearner(history: history)
-            }
-            return
+            return learnerDecisions > Referee.turnoversUntilReview * max(residents, 16)
         }
         decisions += 1
         remaining -= 1
         if remaining == 0 { endFollowing() }
+        return false
     }
 
     private mutating func endFollowing() {
@@ -419,7 +407,7 @@ struct Referee: ~Copyable {
 
     /// Forgets the failures of the learner if it is ahead of all shadows beyond chance, and ends shadows of all objects that
     /// are not needed.
-    private mutating func reviewLearner(history: borrowing ObjectHistory) {
+    mutating func reviewLearner(history: borrowing ObjectHistory) {
         if failures == 0 && full.isEmpty { return }
         let isAhead = activeShadows.allSatisfy { $0.isBehind }
         if isAhead { failures = 0 }

@@ -14,7 +14,7 @@ struct ShadowNumbers: ~Copyable {
     /// The object of each number; `.none` if it has none.
     private var entries: [EntryID] = []
     /// The numbers of objects that were forgotten, which a shadow may still remember.
-    private var retired: [UInt32] = []
+    private(set) var retired: [UInt32] = []
     private var unused: [UInt32] = []
     /// The numbers that may wait before they are freed, so that the calls of ``free(unless:)`` take amortised O(1).
     private var waitingBound = ShadowNumbers.fewestWaiting
@@ -22,9 +22,6 @@ struct ShadowNumbers: ~Copyable {
 
     /// - Parameter isSample: whether few of the objects get a number.
     init(isSample: Bool = false) { if isSample { sample = [:] } }
-
-    /// The number of numbers that wait to be freed.
-    var retiredCount: Int { retired.count }
 
     /// Whether enough numbers wait for ``free(unless:)``.
     var needsFreeing: Bool { retired.count > waitingBound }

@@ -20,8 +20,8 @@ struct OnlineTrainer: ~Copyable {
     private(set) var isFrozen = false
     /// The network that training began with, if it began with one and goes on.
     private var given = GivenNetwork()
-    /// The samples that the network is evaluated on before it learns from them; none by default.
-    var observed = ObservedSamples(every: 0, bound: 0, seed: 0)
+    /// Receives the samples before the network learns from them, if the model is to be explained.
+    var observer: ObservedSamples?
 
     /// Training in advance; `nil` for a model that serves.
     var offline: OfflineTraining?
@@ -110,6 +110,9 @@ struct OnlineTrainer: ~Copyable {
         withDeciding { network, input in network.forward(columns: input, rows: count, logits: logits) }
     }
 
+    /// The training steps here of the network that decides, which tell one from another; −2 for the given network.
+    var decidingSteps: Int { given.decides ? -2 : steps }
+
     /// The weights of the network that decides. O(weights).
     var decidingWeights: [Float] {
         mutating get { withDeciding { network, _ in network.weights } }
@@ -124,8 +127,11 @@ struct OnlineTrainer: ~Copyable {
 
     /// Keeps the fresh samples, and takes a step if enough samples arrived.
     private mutating func processGroup() {
-        if observed.isWanted { observeGroup() }
         if given.exists { compareGroup() }
+        if let observer {
+            let (steps, isReady) = (steps, isReady)
+            observer.observe(fresh.base, count: freshCount, by: &network, steps: steps, isReady: isReady)
+        }
         for index in 0..<freshCount where !isFrozen { buffer.add(fresh.base + index * SampleRow.width) }
         samples += freshCount
         if isFrozen {
@@ -137,19 +143,6 @@ struct OnlineTrainer: ~Copyable {
         if owed >= interval && buffer.count > 0 {
             owed = 0
             takeStep()
-        }
-    }
-
-    /// Predicts the fresh samples for an explanation.
-    private mutating func observeGroup() {
-        let vectors = network.vectors
-        for index in 0..<freshCount {
-            vectors.decode(fresh.base + index * SampleRow.width, into: input.base + index * Feature.width)
-        }
-        network.forward(input.base, rows: freshCount, logits: logits.base)
-        if observed.steps != steps { observed.follow(network.weights, steps: steps) }
-        for index in 0..<freshCount {
-            observed.observe(fresh.base + index * SampleRow.width, logit: logits[index], isReady: isReady)
         }
     }
 
@@ -178,7 +171,7 @@ struct OnlineTrainer: ~Copyable {
         }
         descent.observe(input.base, rows: rows, for: &network)
         network.forward(input.base, rows: rows, logits: logits.base)
-        _ = network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
+        network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)
         descent.step(
             &network, rate: offline.map { rate * $0.rate(at: steps) } ?? (steps < patience ? rate : rate / 3))
         steps += 1

@@ -85,12 +85,12 @@ struct ModelExplanationTests {
             let cache = model.makeCache(parameters, context: context)
             cache.define(categorySet: 1, members: [0])
             cache.define(categorySet: 2, members: [1])
-            for access in accesses(8_000) where model.learner.pointee.watch.record == nil {
+            for access in accesses(8_000) where model.watch?.record == nil {
                 var access = access
                 if !usesUniformSizes { access.size = 500 + Int(access.entry) * 37 % 1_000 }
                 _ = cache.access(access)
             }
-            let record = try #require(model.learner.pointee.watch.record)
+            let record = try #require(model.watch?.record)
             #expect(record.decider == "network")
             let explained = VictimExplanation(
                 record, number: number, inputs: Feature.width,
@@ -137,7 +137,7 @@ struct ModelExplanationTests {
                 _ = cache.access(Access(entry: EntryID(index), requestNumber: index, time: Int64(index), size: size))
             }
             #expect(used > context.capacity)
-            return try #require(model.learner.pointee.watch.record)
+            return try #require(model.watch?.record)
         }
         for number in 1...8 {
             let (record, next) = (try watched(number), try watched(number + 1))

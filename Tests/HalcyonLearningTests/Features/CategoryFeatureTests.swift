@@ -8,7 +8,7 @@ struct CategoryFeatureTests {
     @Test("With one active category of two the session feature is one half")
     func oneActiveOfTwoCategoriesGivesHalfASession() {
         var assembler = FeatureAssembler.withSets()
-        assembler.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
+        assembler.userCategory.note(Access(entry: 5, categories: 1, user: 7), second: 0, gap: .max, isRepeat: false)
         #expect(assembler.session(Feature.active, set: 1) == 255)
         #expect(assembler.session(Feature.active, set: 3) == 128)
         #expect(assembler.session(Feature.active, set: 2) == 0)
@@ -18,13 +18,15 @@ struct CategoryFeatureTests {
     @Test("The user's history of several categories is their sum, that of all users their mean")
     func userHistoryIsASumAndSharedHistoryAMean() {
         var assembler = FeatureAssembler.withSets()
-        for _ in 0..<20 { assembler.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true) }
+        for _ in 0..<20 {
+            assembler.userCategory.note(Access(entry: 5, categories: 3, user: 7), second: 0, gap: 8, isRepeat: true)
+        }
         let (one, both) = (assembler.row(set: 1), assembler.row(set: 3))
         #expect(both[Feature.userRate] > one[Feature.userRate])
         #expect(both[Feature.categoryFast] == one[Feature.categoryFast])
         #expect(one[Feature.categoryReuse] > 127, "every access was a return")
         #expect(assembler.row(set: 4)[Feature.userRate] == 0)
-        assembler.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
+        assembler.userCategory.note(Access(entry: 6, categories: 4, user: 9), second: 0, gap: .max, isRepeat: false)
         #expect(assembler.session(Feature.active, set: 4, user: 9) == 255, "all forty members count")
     }
 
@@ -32,7 +34,7 @@ struct CategoryFeatureTests {
     func withoutUsersTheLastRequestSetsActiveCategories() {
         var assembler = FeatureAssembler.withSets()
         for set: CategorySetID in [2, 1] {
-            assembler.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
+            assembler.userCategory.note(Access(entry: 5, categories: set), second: 0, gap: .max, isRepeat: false)
         }
         #expect(assembler.session(Feature.active, set: 1, user: .max) == 255)
         #expect(assembler.session(Feature.active, set: 2, user: .max) == 0)
@@ -43,7 +45,8 @@ struct CategoryFeatureTests {
         var assembler = FeatureAssembler(groups: .recency)
         assembler.userCategory.sets.define(1, members: [0])
         for _ in 0..<9 {
-            assembler.note(Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
+            assembler.userCategory.note(
+                Access(entry: 5, categories: 1, user: 7), second: 50_000, gap: 8, isRepeat: true)
         }
         let row = assembler.row(set: 1)
         #expect(row[Feature.age] > 0)

@@ -12,7 +12,7 @@ struct FeatureColumnsTests {
         for number in 0..<300 {
             let (user, set) = (UInt32(generator.next(below: 2)), CategorySetID(generator.next(below: 5)))
             let access = Access(entry: UInt32(number % 40), categories: set, user: user, object: UInt32(number % 40))
-            assembler.note(access, second: UInt32(number * 20), gap: 8, isRepeat: number % 3 == 0)
+            assembler.userCategory.note(access, second: UInt32(number * 20), gap: 8, isRepeat: number % 3 == 0)
         }
         return assembler
     }

@@ -11,7 +11,7 @@ struct UserFeatureTests {
         for number in 0..<12 {
             let set: CategorySetID = number % 2 == 0 ? 1 : 2
             let access = Access(entry: UInt32(number), categories: set, user: 7)
-            assembler.note(access, second: 0, gap: 8, isRepeat: number >= 4)
+            assembler.userCategory.note(access, second: 0, gap: 8, isRepeat: number >= 4)
         }
         let row = assembler.row(set: 1)
         #expect(row[Feature.userGap] == FastMath.octaves(2))
@@ -28,7 +28,7 @@ struct UserFeatureTests {
     func categoryCountsAreHalvedBeforeOverflow() {
         var assembler = FeatureAssembler.withSets()
         for _ in 0..<70_000 {
-            assembler.note(Access(entry: 1, categories: 1, user: 7), second: 0, gap: 8, isRepeat: false)
+            assembler.userCategory.note(Access(entry: 1, categories: 1, user: 7), second: 0, gap: 8, isRepeat: false)
         }
         #expect(assembler.row(set: 1)[Feature.userReuse] == 0)
         #expect(assembler.row(set: 1)[Feature.userDistinct] > FastMath.fineOctaves(32_000))
@@ -62,7 +62,7 @@ struct UserFeatureTests {
     func sessionEndsAfterHalfAnHour() {
         var assembler = FeatureAssembler.withSets()
         for second: UInt32 in [0, 10, 1_810, 3_611, 3_612] {
-            assembler.note(Access(entry: 1, user: 7), second: second, gap: 8, isRepeat: true)
+            assembler.userCategory.note(Access(entry: 1, user: 7), second: second, gap: 8, isRepeat: true)
         }
         let row = assembler.row(set: 0)
         #expect(row[Feature.sessionLength] == FastMath.octaves(2))
@@ -74,7 +74,7 @@ struct UserFeatureTests {
         var assembler = FeatureAssembler.withSets()
         // User 7 requests 1 2 1 2 1 1 2 1.
         for set: CategorySetID in [1, 2, 1, 2, 1, 1, 2, 1] {
-            assembler.note(Access(entry: 1, categories: set, user: 7), second: 0, gap: 8, isRepeat: true)
+            assembler.userCategory.note(Access(entry: 1, categories: set, user: 7), second: 0, gap: 8, isRepeat: true)
         }
         func byte(_ chance: Float) -> UInt8 { FastMath.byte((FastMath.log2(chance + 0x1p-16) + 16) * 16) }
         // 2 followed 1 three times of four; the prior is five accesses to other categories.
@@ -82,7 +82,7 @@ struct UserFeatureTests {
         #expect(assembler.session(Feature.transition, set: 1) == byte(1 / 9))
         #expect(assembler.session(Feature.transition, set: 3) == byte(3 / 9), "the likeliest of several")
         #expect(assembler.session(Feature.transition, set: 2, user: 9) == byte(0))
-        assembler.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
+        assembler.userCategory.note(Access(entry: 1, categories: 1, user: 9), second: 0, gap: 8, isRepeat: true)
         #expect(
             assembler.session(Feature.transition, set: 2, user: 9) == byte(3 / 9), "transitions are shared by all users"
         )

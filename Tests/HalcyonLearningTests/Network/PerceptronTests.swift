@@ -42,8 +42,7 @@ struct PerceptronTests {
         let parameters = (0..<network.parameters.count).map { Double(network.parameters[$0]) }
         var logits = [Float](repeating: 0, count: Self.rows)
         network.forward(input, rows: Self.rows, logits: &logits)
-        let reported = network.backward(input, rows: Self.rows, logits: logits, labels: labels)
-        #expect(abs(Double(reported) - loss(parameters, input, labels)) < 0.02)
+        network.backward(input, rows: Self.rows, logits: logits, labels: labels)
         for index in parameters.indices {
             var (above, below) = (parameters, parameters)
             above[index] += 1e-5

@@ -55,10 +55,10 @@ struct StandardizedDescentTests {
             }
             descent.observe(input, rows: Self.rows, for: &network)
             network.forward(input, rows: Self.rows, logits: &ours)
-            _ = network.backward(input, rows: Self.rows, logits: ours, labels: labels)
+            network.backward(input, rows: Self.rows, logits: ours, labels: labels)
             descent.step(&network, rate: 0.01)
             plain.forward(standardized, rows: Self.rows, logits: &theirs)
-            _ = plain.backward(standardized, rows: Self.rows, logits: theirs, labels: labels)
+            plain.backward(standardized, rows: Self.rows, logits: theirs, labels: labels)
             adam.step(plain.parameters.base, against: plain.gradients.base, rate: 0.01)
             for row in 0..<Self.rows { #expect(abs(ours[row] - theirs[row]) < 0.02) }
             greatest = max(greatest, theirs.reduce(0) { max($0, abs($1)) })
@@ -83,7 +83,7 @@ struct StandardizedDescentTests {
         descent.observe(input, rows: Self.rows, for: &network)
         network.forward(input, rows: Self.rows, logits: &after)
         #expect(before == after)
-        _ = network.backward(input, rows: Self.rows, logits: after, labels: labels)
+        network.backward(input, rows: Self.rows, logits: after, labels: labels)
         descent.step(&network, rate: 0)
         network.forward(input, rows: Self.rows, logits: &after)
         for row in 0..<Self.rows { #expect(abs(before[row] - after[row]) < 0.001) }

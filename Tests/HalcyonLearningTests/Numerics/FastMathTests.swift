@@ -39,15 +39,6 @@ struct FastMathTests {
         #expect(FastMath.log2Softplus(-10_000).isFinite && FastMath.log2Softplus(10_000).isFinite)
     }
 
-    @Test("The square root has a relative error below 10⁻⁵") func squareRootIsWithinARelativeErrorOf1e5() {
-        for step in -1_200...1_200 {
-            let value = Foundation.exp2(Float(step) / 10)
-            #expect(abs(FastMath.root(value) / value.squareRoot() - 1) < 1e-5)
-        }
-        #expect(FastMath.root(0) == 0)
-        #expect(FastMath.root(.leastNonzeroMagnitude) < 1e-20)
-    }
-
     @Test("Octaves and bytes of 0, 1 and numbers beyond a byte are as defined") func bytesOfSpecialNumbersAreAsDefined()
     {
         #expect(FastMath.octaves(0) == 0)

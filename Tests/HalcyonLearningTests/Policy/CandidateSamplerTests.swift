@@ -162,7 +162,7 @@ struct CandidateSamplerTests {
                 }
             }
             let before = scores()
-            let next = cache.index.policy.runnerUp(to: slot)
+            let next = VictimObserver(VictimWatch(number: 1)).runnerUp(to: slot, in: cache.index.policy)
             #expect(scores() == before)
             let records = cache.index.policy.history.records.base
             cache.index.policy.sampler.remove(slot, records: records)
@@ -184,7 +184,8 @@ struct CandidateSamplerTests {
             let cache = Filled(
                 LearnedParameters(), residents: residents, usesVariableSizes: usesVariableSizes, requests: residents * 6
             )
-            let served = cache.index.policy.evictionsPerScoring
+            let served = cache.index.policy.sampler.evictionsPerScoring(
+                residents: cache.index.policy.history.count, missRatio: cache.index.policy.missRatio)
             #expect(served == expected, "\(residents), \(usesVariableSizes)")
         }
     }

@@ -118,7 +118,7 @@ struct LearnedClockTests {
         func hits(clock: Float) -> Int {
             let context = PolicyContext(capacity: capacity, usesUniformSizes: usesUniformSizes, seed: 1)
             var policy = LearnedPolicy(parameters, context: context)
-            policy.greedyDual.set(clock: clock)
+            policy.greedyDual.clock = clock
             let record = PolicyRecord()
             let cache = PolicyChecker(record).makeCache(around: policy, context: context)
             for access in accesses { _ = cache.access(access) }

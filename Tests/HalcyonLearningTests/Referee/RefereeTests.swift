@@ -8,7 +8,7 @@ extension Referee {
     /// Serves a request in a cache that is small enough for shadows of all objects.
     fileprivate mutating func access(_ access: Access, isMiss: Bool, history: borrowing ObjectHistory) {
         var record = ObjectRecord()
-        self.access(access, isMiss: isMiss, now: access.requestNumber, record: &record, history: history)
+        request(access, isMiss: isMiss, record: &record, history: history)
     }
 
     /// Serves a request and keeps the record of its object.
@@ -16,9 +16,22 @@ extension Referee {
         _ access: Access, isMiss: Bool, records: inout [EntryID: ObjectRecord], history: borrowing ObjectHistory
     ) {
         var record = records[access.entry] ?? ObjectRecord()
-        self.access(access, isMiss: isMiss, now: access.requestNumber, record: &record, history: history)
+        request(access, isMiss: isMiss, record: &record, history: history)
         record.accesses = 1
         records[access.entry] = record
+    }
+
+    /// Serves a request as the policy does.
+    private mutating func request(
+        _ access: Access, isMiss: Bool, record: inout ObjectRecord, history: borrowing ObjectHistory
+    ) {
+        let isServed = count(isMiss: isMiss, now: access.requestNumber, record: &record, residents: history.count)
+        if isServed { serve(access, isMiss: isMiss, record: &record, history: history) }
+    }
+
+    /// Counts a decision as the policy does.
+    fileprivate mutating func countDecision(history: borrowing ObjectHistory) {
+        if countDecision(residents: history.count) { reviewLearner(history: history) }
     }
 
     fileprivate func balance(of policy: String) -> Double? {
@@ -250,9 +263,9 @@ struct RefereeTests {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
         bed.decide(Referee.turnoversUntilReview * 2_000)
-        let (before, bytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
+        let (before, bytes) = (bed.shadows.full.count, bed.shadows.metadataBytes.total)
         bed.decide(1)
-        let (after, fewerBytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes.total)
+        let (after, fewerBytes) = (bed.shadows.full.count, bed.shadows.metadataBytes.total)
         #expect(before == 3 && after == 0 && fewerBytes * 4 < bytes)
         let sampled = bed.records.values.count { $0.isSampled }
         #expect((sampled * 8 - bed.records.count).magnitude < bed.records.count / 5, "one of eight objects")
@@ -264,7 +277,7 @@ struct RefereeTests {
     func fullShadowsStayWhileTheLearnerDoesNotLead() {
         var bed = LargeCache(entries: 2_000)
         bed.decide(10 * Referee.turnoversUntilReview * 2_000)
-        let fullCount = bed.shadows.fullCount
+        let fullCount = bed.shadows.full.count
         #expect(fullCount == 3)
     }
 
@@ -275,10 +288,10 @@ struct RefereeTests {
         bed.decide(Referee.turnoversUntilReview * 2_000 + 1)
         // The shadows of the sample have the residents at first, so that their differences count after a turnover.
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
-        let none = bed.shadows.fullCount
+        let none = bed.shadows.full.count
         bed.decide(2_000)
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
-        let begun = bed.shadows.fullCount
+        let begun = bed.shadows.full.count
         #expect(none == 0 && begun >= 1)
         bed.decide(1_999)
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
@@ -299,12 +312,12 @@ struct RefereeTests {
         bed.serve(requests(50_000, range: 30_000), isMiss: false)
         bed.decide((Referee.turnoversUntilReview + 1) * 2_000 + 1)
         bed.serve(requests(20_000, range: 30_000), isMiss: true)
-        let begun = bed.shadows.fullCount
+        let begun = bed.shadows.full.count
         bed.serve(requests(80_000, range: 30_000), isMiss: isAhead)
         bed.decide((1 + Referee.turnoversUntilReview) * 2_000)
-        let before = bed.shadows.fullCount
+        let before = bed.shadows.full.count
         bed.decide(1)
-        let after = bed.shadows.fullCount
+        let after = bed.shadows.full.count
         #expect(begun >= 1 && before == begun && after == (isAhead ? begun : 0))
     }
 
@@ -315,7 +328,7 @@ struct RefereeTests {
         var bed = LargeCache(entries: entries)
         let first = bed.shadows.metadataBytes
         bed.serve(requests(20_000, range: 60_000), isMiss: true)
-        let (begun, bytes) = (bed.shadows.fullCount, bed.shadows.metadataBytes)
+        let (begun, bytes) = (bed.shadows.full.count, bed.shadows.metadataBytes)
         // One word of bits for LRU.
         #expect(first.perResident == 8 && first.fixed < 20_000)
         #expect(begun >= 1 && bytes.perResident > entries)
@@ -405,7 +418,7 @@ struct ShadowNumbersTests {
         let (seven, before) = (numbers.known(7), numbers.number(of: 5))
         #expect(seven == nil && before == 3, "No number is free.")
         numbers.free { $0 == 1 }
-        let (after, waiting, next) = (numbers.number(of: 6), numbers.retiredCount, numbers.number(of: 7))
+        let (after, waiting, next) = (numbers.number(of: 6), numbers.retired.count, numbers.number(of: 7))
         #expect(after == 0 && waiting == 1 && next == 4)
     }
 

@@ -43,7 +43,7 @@ struct CandidateInputsTests {
             let gap = own.lastIndex { $0.object == object }.map { FastMath.octaves(UInt32(own.count - $0)) }
             var featureAccess = access
             featureAccess.user = PlannerContext.featureUserID(user)
-            eviction.note(featureAccess, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
+            eviction.userCategory.note(featureAccess, second: UInt32(seconds), gap: gap ?? .max, isRepeat: gap != nil)
             requests.append(Request(user: user, object: object, seconds: seconds, number: own.count))
             var plan = PrefetchPlan()
             // Even objects are held, and 2 is an unused prefetch.

@@ -125,7 +125,7 @@ struct PlannerTrainer: ~Copyable {
         }
         network.forward(input.base, rows: Self.batch, logits: logits.base)
         for index in 0..<Self.batch { logits[index] += offsets[drawn[index]] }
-        _ = network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
+        network.backward(input.base, rows: Self.batch, logits: logits.base, labels: labels.base)
         optimizer.step(network.parameters.base, against: network.gradients.base, rate: hasWarmedUp ? rate : rate * 3)
         steps += 1
         let (share, from, to) = (max(Self.averaging, 1 / Float(steps)), network.parameters.base, served.parameters.base)
