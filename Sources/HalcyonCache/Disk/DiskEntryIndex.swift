@@ -38,6 +38,9 @@ struct DiskEntryIndex: ~Copyable {
     private var notes: [EntryID: Data] = [:]
     /// The loads before the end of the listing. The policy receives them afterwards.
     var earlyLoads: [(name: String, time: Int64, extending: ExpirationExtending, context: AccessContext)] = []
+    /// The categories of the misses before the end of the listing. They are counted afterwards, so that categories of
+    /// earlier starts have their numbers first.
+    private var earlyMisses: [[String]] = []
     /// The entries whose times on the disk are out of date by more than a hundredth of their time to live.
     private var renewed: Set<EntryID> = []
     /// The entries whose times on the disk are out of date by less. A flush on request and the closing write them; no
@@ -79,12 +82,46 @@ struct DiskEntryIndex: ~Copyable {
         return (entry != nil, removals)
     }
 
+    /// Adds the entries that were found on the disk, in the order of their last access, and returns the names of
+    /// those that are not kept.
+    ///
+    /// - Parameters:
+    ///   - kept: what the policy had learned in an earlier start; `nil` for nothing.
+    ///   - now: the time that none of the entries' times may exceed; see ``IndexDatabase/Row/redated(to:)``.
+    /// - Returns: the names, and the reason why the model in `kept` is not used, if there is one.
+    mutating func adopt(
+        _ found: [IndexDatabase.Row], continuing kept: (calls: KeptCalls, key: NameHashKey)?, at now: Int64
+    ) -> (refused: [String], fault: String?) {
+        guard let kept else { return (found.filter { !adopt($0, at: now) }.map(\.name), nil) }
+        let rows = found.map { $0.redated(to: now) }
+        let restored = entries.restore(
+            kept.calls, kept.key,
+            found: rows.map {
+                EntryIndex.FoundEntry(
+                    key: $0.name, cost: $0.size, accessed: $0.accessed, deadline: $0.expires, categories: $0.categories)
+            })
+        var refused: [String] = []
+        for (place, row) in rows.enumerated() {
+            guard let entry = restored.entries[place] else { continue }
+            if entry == .none {
+                unindexed.insert(row.name)
+                refused.append(row.name)
+            } else {
+                entries.notes[entry].renewal = Renewal(span: row.renewal)
+                settle(entry, row, found: found[place])
+            }
+        }
+        for (place, one) in found.enumerated() where restored.entries[place] == nil && !adopt(one, at: now) {
+            refused.append(one.name)
+        }
+        return (refused, restored.fault)
+    }
+
     /// Adds an entry that was found on the disk, and returns whether it is kept.
     ///
-    /// - Parameter now: the time that none of the entry's times may exceed; see ``IndexDatabase/Row/redate(to:)``.
+    /// - Parameter now: the time that none of the entry's times may exceed; see ``IndexDatabase/Row/redated(to:)``.
     mutating func adopt(_ found: IndexDatabase.Row, at now: Int64 = .max) -> Bool {
-        var row = found
-        if max(row.stored, row.accessed) > now { row.redate(to: now) }
+        let row = found.redated(to: now)
         let wasThere = entries.resident(row.name) != nil
         let entry = entries.hasher.withHashed(row.name) {
             entries.store(
@@ -98,13 +135,18 @@ struct DiskEntryIndex: ~Copyable {
             return false
         }
         if wasThere { prints.remove(entry) }
+        settle(entry, row, found: found)
+        return true
+    }
+
+    /// Notes what the disk has of an entry that was found on it.
+    private mutating func settle(_ entry: EntryID, _ row: IndexDatabase.Row, found: IndexDatabase.Row) {
         place(
             entry, row.name,
             Fact(
                 length: row.length, stored: row.stored, accessed: row.accessed, origin: row.origin,
                 written: (found.accessed, found.expires)), print: row.fingerprint, note: row.note)
         if row == found { unindexed.remove(row.name) } else { renewed.insert(entry) }
-        return true
     }
 
     /// Adds the files that a repeated listing found and that are not in the index. Files that are not kept are to be
@@ -175,6 +217,21 @@ struct DiskEntryIndex: ~Copyable {
             Self.distance(now, written.accessed), Self.distance(entries.deadline(of: entry), written.expires))
         if moved > step { renewed.insert(entry) } else { accessedSince.insert(entry) }
         return true
+    }
+
+    /// Counts a miss of a look-up that named these categories.
+    mutating func miss(_ categories: [String]) {
+        if listing == .pending { earlyMisses.append(categories) } else { entries.miss(categories) }
+    }
+
+    /// Passes on what happened before the end of the listing.
+    mutating func endListing(isComplete: Bool) {
+        listing = isComplete ? .complete : .failed
+        for categories in earlyMisses { entries.miss(categories) }
+        for (name, time, extending, context) in earlyLoads {
+            _ = load(name, at: time, extending: extending, context: context)
+        }
+        (earlyMisses, earlyLoads) = ([], [])
     }
 
     /// A week in microseconds.
@@ -315,11 +372,15 @@ struct DiskEntryIndex: ~Copyable {
 }
 
 extension IndexDatabase.Row {
-    /// Moves times that are after `now` back to it, as if the entry was stored and accessed now. An expiration at a
+    /// Returns the row with times that are after `now` moved back to it, as if the entry was stored and accessed now.
+    /// An expiration at a
     /// date stays.
-    mutating func redate(to now: Int64) {
-        (stored, accessed) = (min(stored, now), min(accessed, now))
-        if let latest = Renewal(span: renewal).deadline(from: now) { expires = min(expires, latest) }
+    func redated(to now: Int64) -> IndexDatabase.Row {
+        if max(stored, accessed) <= now { return self }
+        var row = self
+        (row.stored, row.accessed) = (min(stored, now), min(accessed, now))
+        if let latest = Renewal(span: renewal).deadline(from: now) { row.expires = min(expires, latest) }
+        return row
     }
 }
 

@@ -87,24 +87,21 @@ extension DiskStorage {
         database.withLock { $0 = opened?.database }
         let rows = opened?.rows ?? (try? IndexDatabase.rowsOfClosed(in: folder.hidden)) ?? []
         folder.removeParts()
+        let kept = readKept()
         let files = try? list(known: Set(rows.map { ByteName($0.name) }))
         let found = files.map { DiskRecovery.merge(files: $0, rows: rows) }
         let removals = mutation.withLock { _ -> [Removal] in
-            let (removals, refused) = state.withLock { state -> ([Removal], [String]) in
+            let (removals, refused, fault) = state.withLock { state -> ([Removal], [String], String?) in
                 let now = clock.now
-                let refused = (found?.residents ?? []).filter { !state.adopt($0, at: now) }.map(\.name)
+                let (refused, fault) = state.adopt(found?.residents ?? [], continuing: kept, at: now)
                 for name in (found?.corrected ?? []) + (found?.vanished ?? []) + (found?.damaged ?? []) {
                     state.unindexed.insert(name)
                 }
-                state.listing = found == nil ? .failed : .complete
-                let early = state.earlyLoads
-                state.earlyLoads = []
-                for (name, time, extending, context) in early {
-                    _ = state.load(name, at: time, extending: extending, context: context)
-                }
+                state.endListing(isComplete: found != nil)
                 state.removeExpired(at: now)
-                return (state.takeRemovals(), refused)
+                return (state.takeRemovals(), refused, fault)
             }
+            if let fault { onFault?(keptFile.fault(fault)) }
             for name in (found?.damaged ?? []) + refused + removals.map(\.key) { removeFile(name) }
             return removals
         }

@@ -4,13 +4,15 @@ import HalcyonSupport
 // What a disk storage writes later, and what it does once its folder is gone.
 
 extension DiskStorage {
-    /// Writes all pending changes to the disk: access times, extended expirations and the index database.
+    /// Writes all pending changes to the disk: access times, extended expirations and the index database, and what a
+    /// policy has learned (``DiskStorageConfig/keepsLearning``).
     ///
     /// If the disk is full, all of them are written when there is room again. See
     /// `FullDiskTests.indexIsWrittenOnceThereIsSpace()`.
     public func flush() {
         waitUntilListed()
         flush(least: true)
+        keepCalls()
     }
 
     /// Writes pending changes: the times of files, the index database, and removals of files that failed before.

@@ -35,13 +35,15 @@ extension DiskStorage {
         change { state, _ in state.remove(where: holds) }
     }
 
-    /// Removes all values. O(values).
+    /// Removes all values, and the files of what policies have learned. O(values).
     public func removeAll() {
         change { state, _ in
             state.entries.removeAll(reason: .cleared)
+            state.entries.calls?.removeAll()
         } then: {
             for (name, _) in (try? list()) ?? [] { removeFile(name) }
         }
+        removeKept()
     }
 
     /// Removes expired values, and returns the removals. O(values).

@@ -114,14 +114,14 @@ extension DiskStorage {
             found = try folder.read(name)
         } catch let error as SystemError where error.code == EACCES && folder.status(name) == nil {
             // The folder itself cannot be searched at present. What is in it is not lost.
-            state.withLock { $0.entries.miss(context.categories) }
+            state.withLock { $0.miss(context.categories) }
             return nil
         } catch {
             throw CacheError.cannotLoadDataFromDisk(folder.url(name), underlying: error)
         }
         guard let found else {
             report(mutation.withLock { _ in folder.status(name) == nil ? lose(name) : [] })
-            state.withLock { $0.entries.miss(context.categories) }
+            state.withLock { $0.miss(context.categories) }
             return nil
         }
         let (isFresh, isUnknown, isFlushDue) = state.withLock { state -> (Bool, Bool, Bool) in
@@ -152,7 +152,7 @@ extension DiskStorage {
         let print = Fingerprints.fingerprint(key.computed)
         return state.withLock { state in
             if state.isClosed || state.listing != .complete || state.prints.mayContain(print) { return false }
-            state.entries.miss(context.categories)
+            state.miss(context.categories)
             return true
         }
     }
@@ -286,7 +286,7 @@ extension DiskStorage {
         let (isThere, hasExpired) = state.withLock { state -> (Bool, Bool) in
             if state.listing != .complete && !state.undeleted.contains(name) { return (true, false) }
             if state.entries.find(name, at: now) != nil { return (true, false) }
-            state.entries.miss(context.categories)
+            state.miss(context.categories)
             return (false, state.entries.resident(name) != nil)
         }
         if hasExpired {

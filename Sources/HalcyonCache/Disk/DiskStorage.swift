@@ -60,6 +60,11 @@ public final class DiskStorage: Sendable {
     let onRemoval: (@Sendable ([Removal]) -> Void)?
     let onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)?
     let onFull: (@Sendable (any Error) -> Void)?
+    let onFault: (@Sendable (any Error) -> Void)?
+    /// What the policy in memory has learned, to be kept with that of this storage's.
+    let memoryCalls: (@Sendable () -> CallsSource?)?
+    /// Held while what policies have learned is written or removed.
+    let keeping = Mutex(())
     /// The index database. It is `nil` until the next flush if it could not be opened or failed.
     let database = Mutex<IndexDatabase?>(nil)
     /// The lock on the folder; `nil` once the storage is closed.
@@ -112,13 +117,16 @@ public final class DiskStorage: Sendable {
     ///   - patience: the maximum time to wait for another storage that uses the folder.
     ///   - onListing: called after each listing, with whether it has found entries that can be private to a user.
     ///   - onFull: called with the error of the full disk after a store has evicted entries because of it.
+    ///   - onFault: called with the reason why what a policy had learned is not used or cannot be written.
+    ///   - memoryCalls: returns what the policy in memory has learned, to be kept in the folder, too.
     /// - Throws: ``CacheError``.
     package init(
         config: DiskStorageConfig, configured policy: ConfiguredPolicy = ConfiguredPolicy(LRU.self), seed: UInt64 = 1,
         clock: any CacheClock = SystemClock(), users: UserNumbers = UserNumbers(), prefetches: Bool = false,
         patience: Duration, flushDelay: Duration = .seconds(1), calls: (any DiskCalls)? = nil,
         onListing: (@Sendable (_ mayHavePrivateEntries: Bool) -> Void)? = nil,
-        onRemoval: (@Sendable ([Removal]) -> Void)? = nil, onFull: (@Sendable (any Error) -> Void)? = nil
+        onRemoval: (@Sendable ([Removal]) -> Void)? = nil, onFull: (@Sendable (any Error) -> Void)? = nil,
+        onFault: (@Sendable (any Error) -> Void)? = nil, memoryCalls: (@Sendable () -> CallsSource?)? = nil
     ) throws {
         let start = clock.now
         var config = config
@@ -131,12 +139,15 @@ public final class DiskStorage: Sendable {
         self.onRemoval = onRemoval
         self.onListing = onListing
         self.onFull = onFull
+        self.onFault = onFault
+        self.memoryCalls = memoryCalls
         state = Mutex(
             DiskEntryIndex(
                 config: config,
                 entries: EntryIndex(
                     policy: policy, limits: config.limits, rules: config.categoryRules,
-                    usualExpiration: config.expiration, seed: seed, users: users, prefetches: prefetches)))
+                    usualExpiration: config.expiration, seed: seed, users: users, prefetches: prefetches,
+                    keepsCalls: config.keepsLearning)))
         listed.enter()
         background.async { [self] in
             let removals = recover(from: start)
@@ -174,7 +185,10 @@ public final class DiskStorage: Sendable {
         change { state, now in state.removeExpired(at: now) }
     }
 
-    deinit { flush(least: true) }
+    deinit {
+        flush(least: true)
+        keepCalls()
+    }
 
     /// Whether the folder was not listed yet.
     var isListing: Bool { state.withLock { $0.listing == .pending } }
@@ -190,7 +204,8 @@ public final class DiskStorage: Sendable {
         }
     }
 
-    /// Writes all pending changes and frees the folder, outside the caller's thread. From then on, stores throw
+    /// Writes all pending changes and what the policy has learned, and frees the folder, outside the caller's thread.
+    /// From then on, stores throw
     /// ``CacheError/closed``, look-ups miss, and nothing changes. A second call has no effect.
     public func close() async {
         await withCheckedContinuation { continuation in
@@ -208,6 +223,7 @@ public final class DiskStorage: Sendable {
             sweeper.stop()
             mutation.withLock { _ in state.withLock { $0.isClosed = true } }
             flush(least: true)
+            keepCalls()
             database.withLock { $0 = nil }
             lock.withLock { $0 = nil }
         }

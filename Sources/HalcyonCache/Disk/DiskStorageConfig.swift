@@ -36,6 +36,19 @@ public struct DiskStorageConfig: Sendable {
     public var usesHashedFileName: Bool
     /// Whether a file gets the extension of its key. The default is `false`.
     public var autoExtAfterHashedFileName: Bool
+    /// Whether what a policy that learns has learned is kept for the next start, of this tier and of the memory tier
+    /// of the same cache; by default `true`. It concerns the values without a category rule that has limits, a
+    /// priority or protection.
+    ///
+    /// The latest 16,384 calls of the policy are kept, with keyed hashes of all names, in `.halcyon/policy-disk.json`
+    /// and `.halcyon/policy-memory.json` in the cache's folder, at most 4 MB each. They are written whole or not at
+    /// all when the app goes to the background, by ``DiskStorage/flush()``, and when the cache is closed.
+    /// ``ImageCache/clearDiskCache()`` removes them, and forgetting a user the calls for the user. While there were
+    /// no more calls, the next start decides as if the process had gone on; then it starts with the model as it was
+    /// and with the latest calls. Files of earlier starts are removed if this is `false`.
+    ///
+    /// It is read once, when the storage is created. See `KeptPolicyTests.restartedDiskDecidesAsOneThatWentOn()`.
+    public var keepsLearning: Bool
     /// The rules for categories, by name.
     ///
     /// Rules can change while the storage is open, and hold after a restart. See
@@ -50,7 +63,7 @@ public struct DiskStorageConfig: Sendable {
         name: String, directory: URL? = nil, sizeLimit: Int = DiskStorageConfig.defaultSizeLimit,
         cleanInterval: Duration = .seconds(600), expiration: StorageExpiration = .days(7),
         pathExtension: String? = nil, usesHashedFileName: Bool = true, autoExtAfterHashedFileName: Bool = false,
-        categoryRules: [String: CategoryRule] = [:],
+        keepsLearning: Bool = true, categoryRules: [String: CategoryRule] = [:],
         cachePathBlock: (@Sendable (_ directory: URL, _ name: String) -> URL)? = nil
     ) {
         self.name = name
@@ -61,6 +74,7 @@ public struct DiskStorageConfig: Sendable {
         self.pathExtension = pathExtension
         self.usesHashedFileName = usesHashedFileName
         self.autoExtAfterHashedFileName = autoExtAfterHashedFileName
+        self.keepsLearning = keepsLearning
         self.categoryRules = categoryRules
         self.cachePathBlock = cachePathBlock
     }

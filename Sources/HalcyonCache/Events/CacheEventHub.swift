@@ -42,6 +42,7 @@ package final class CacheEventHub: Sendable {
         var lookUps = TierCounts()
         var byCategory: [ByteName: TierCounts] = [:]
         var failures = 0
+        var policyFault: String?
         var streams: [Int: (continuation: AsyncStream<CacheEvent>.Continuation, onlyNotable: Bool)] = [:]
         var next = 0
     }
@@ -144,6 +145,12 @@ package final class CacheEventHub: Sendable {
         send(.failure("\(error)"), isNotable: true)
     }
 
+    /// Reports that what a policy had learned is not used, or cannot be written.
+    func failed(keeping fault: any Error) {
+        state.withLock { $0.policyFault = "\(fault)" }
+        send(.failure("\(fault)"), isNotable: true)
+    }
+
     package func removed(_ type: CacheType, _ removals: [Removal]) {
         for removal in removals { send(.removal(type, removal)) }
         if isObserved { observer.withLock { $0 }?.removed(type, removals) }
@@ -166,6 +173,7 @@ package final class CacheEventHub: Sendable {
             statistics.lookUpsByCategory = Dictionary(
                 state.byCategory.map { ($0.key.text, $0.value) }, uniquingKeysWith: +)
             statistics.diskFailures = state.failures
+            statistics.policyFault = state.policyFault
             return statistics
         }
     }

@@ -38,6 +38,9 @@ public struct CacheStatistics: Sendable, Equatable {
     public var lookUpsByCategory: [String: TierCounts] = [:]
     /// The number of stores on disk that failed.
     public var diskFailures = 0
+    /// The last reason why what a policy had learned (``DiskStorageConfig/keepsLearning``) was not used or not
+    /// written, in one sentence.
+    public var policyFault: String?
     /// The prefetches and their uses.
     public var prefetches = PrefetchCounts()
     /// The statistics of the memory storage: removals by reason, sizes, and contents by category.

@@ -73,10 +73,11 @@ final class MemoryCore: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - prefetches: whether prefetched entries are kept apart from the policy until their first hit.
+    ///   - keepsCalls: whether what the policy learns is to be kept for the next start.
     ///   - reportsRemovals: whether `onRemoval` has to be called for a removal that happens now.
     init(
         _ config: MemoryStorageConfig, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock,
-        users: UserNumbers, prefetches: Bool, reportsRemovals: @escaping @Sendable () -> Bool,
+        users: UserNumbers, prefetches: Bool, keepsCalls: Bool, reportsRemovals: @escaping @Sendable () -> Bool,
         onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         self.clock = clock
@@ -84,7 +85,7 @@ final class MemoryCore: @unchecked Sendable {
         (self.onRemoval, self.reportsRemovals) = (onRemoval, reportsRemovals)
         let entries = EntryIndex(
             policy: policy, limits: config.limits, rules: config.categoryRules, usualExpiration: config.expiration,
-            seed: seed, users: users, prefetches: prefetches)
+            seed: seed, users: users, prefetches: prefetches, keepsCalls: keepsCalls)
         hasher = entries.hasher
         state = .allocate(capacity: 1)
         state.initialize(to: State(config: config, entries: entries))
@@ -217,12 +218,25 @@ final class MemoryCore: @unchecked Sendable {
     /// Voids the pending reads of a key, so that their values are not stored in memory.
     func voidReads(forKey key: String) { withLock { $0.reads.void(key) } }
 
-    /// Forgets which number a user has.
-    func forget(user: String) {
+    /// Forgets which number a user has, and returns it.
+    func forget(user: String) -> UInt32? {
         withLock { state in
+            let number = state.entries.users.known(user)
             lanes.forget(user: user)
-            state.entries.forget(user: user)
+            state.entries.forget(user: user, number: number)
+            return number
         }
+    }
+
+    /// Continues with what the policy had learned in an earlier start. No value was stored or removed before.
+    ///
+    /// - Returns: the reason why it is not used, if there is one.
+    func restore(_ file: KeptCallsFile) -> KeptCallsFile.Fault? {
+        guard withLock({ $0.entries.calls != nil }) else { return nil }
+        do {
+            guard let kept = try file.read() else { return nil }
+            return withLock { $0.entries.restore(kept.calls, kept.key, found: []).fault }.map(file.fault)
+        } catch { return error }
     }
 
     // MARK: - Shared access

@@ -44,11 +44,11 @@ public final class MemoryStorage<Value: CacheCostCalculable & Sendable>: Sendabl
     /// Creates the memory tier of a cache. The tiers share the numbers of users. The parameters are those of ``MemoryCore``.
     init(
         _ config: Config, _ policy: ConfiguredPolicy, seed: UInt64, clock: any CacheClock, users: UserNumbers,
-        prefetches: Bool = false, reportsRemovals: @escaping @Sendable () -> Bool,
+        prefetches: Bool = false, keepsCalls: Bool = false, reportsRemovals: @escaping @Sendable () -> Bool,
         onRemoval: (@Sendable ([Removal]) -> Void)?
     ) {
         core = MemoryCore(
-            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches,
+            config, policy, seed: seed, clock: clock, users: users, prefetches: prefetches, keepsCalls: keepsCalls,
             reportsRemovals: reportsRemovals, onRemoval: onRemoval)
     }
 

@@ -214,6 +214,17 @@ package final class UserNumbers: Sendable {
     private struct State {
         var numbers: [ByteName: UInt32] = [:]
         var next: UInt32 = 0
+        /// The names of earlier starts; see ``HashedNames``.
+        var hashed = HashedNames()
+
+        mutating func known(_ user: String) -> UInt32? {
+            if let known = numbers[user] { return known }
+            guard let standIn = hashed.standIn(for: user, .user), let number = numbers.removeValue(forKey: standIn)
+            else { return nil }
+            hashed.remove(standIn, .user)
+            numbers[user] = number
+            return number
+        }
     }
 
     private let state = Mutex(State())
@@ -225,7 +236,7 @@ package final class UserNumbers: Sendable {
     package func number(of user: String?) -> UInt32 {
         guard let user else { return .max }
         return state.withLock { state in
-            if let known = state.numbers[user] { return known }
+            if let known = state.known(user) { return known }
             if state.next >= Self.most { return .max }
             let number = state.next
             state.next += 1
@@ -235,5 +246,41 @@ package final class UserNumbers: Sendable {
     }
 
     /// Forgets which number a user has. The number is not assigned again.
-    package func forget(_ user: String) { state.withLock { state in _ = state.numbers.removeValue(forKey: user) } }
+    package func forget(_ user: String) {
+        state.withLock { state in
+            _ = state.known(user)
+            state.numbers.removeValue(forKey: user)
+        }
+    }
+
+    /// Returns the number of a user; `nil` if there is none.
+    func known(_ user: String) -> UInt32? { state.withLock { $0.known(user) } }
+
+    /// The names by number, without those of forgotten users, and the stand-ins among them. O(users).
+    var all: (names: [String?], hashed: HashedNames) {
+        state.withLock { state in
+            var names = [String?](repeating: nil, count: Int(state.next))
+            for (name, number) in state.numbers { names[Int(number)] = name.text }
+            return (names, state.hashed)
+        }
+    }
+
+    /// Adds the users of earlier starts and returns their numbers.
+    ///
+    /// - Parameter hashes: their hashes in the order of their numbers; `nil` for a user that was forgotten.
+    func restore(_ hashes: [String?], _ key: NameHashKey) -> [UInt32] {
+        state.withLock { state in
+            state.hashed.key = key
+            // Users that have made requests in this start, or are known from the other tier's file.
+            var known: [String: UInt32] = [:]
+            for (name, number) in state.numbers { known[state.hashed.kept(name.text, .user)] = number }
+            return hashes.map { hash in
+                if let hash, let number = known[hash] { return number }
+                guard state.next < Self.most else { return .max }
+                defer { state.next += 1 }
+                if let hash { state.numbers[state.hashed.add(hash, .user)] = state.next }
+                return state.next
+            }
+        }
+    }
 }

@@ -17,6 +17,8 @@ package struct CategoryInterner {
     package static let mostLists = 1 << 12
 
     private var numbers: [ByteName: UInt32] = [:]
+    /// The names of earlier starts; see ``HashedNames``.
+    package var hashed = HashedNames()
     package private(set) var names: [String] = []
     private var sets: [[UInt32]: CategorySetID] = [[]: 0]
     private(set) var lists: [ByteName.List: CategorySetID] = [:]
@@ -33,10 +35,24 @@ package struct CategoryInterner {
     /// Returns the number of a category, and assigns one to a new category.
     package mutating func intern(_ name: String) -> UInt32 {
         if let known = numbers[name] { return known }
+        if let standIn = hashed.standIn(for: name, .category), let number = numbers.removeValue(forKey: standIn) {
+            hashed.remove(standIn, .category)
+            names[Int(number)] = name
+            numbers[name] = number
+            return number
+        }
         let number = UInt32(names.count)
         names.append(name)
         numbers[name] = number
         return number
+    }
+
+    /// Returns the number of the set of these categories by their numbers.
+    mutating func set(ofNumbers distinct: [UInt32]) -> CategorySetID {
+        if let known = sets[distinct] { return known }
+        sets[distinct] = CategorySetID(members.count)
+        members.append(distinct)
+        return CategorySetID(members.count - 1)
     }
 
     /// Returns the number of the set of these categories, and whether it is new.

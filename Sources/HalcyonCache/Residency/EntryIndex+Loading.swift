@@ -128,9 +128,19 @@ extension EntryIndex {
     /// Counts misses for which no categories were named.
     mutating func missed(_ count: Int) { counters.missed(count) }
 
+    /// Adds a hit to ``calls``, with what the entry has.
+    @inline(never)
+    private mutating func note(hit access: Access) {
+        let cache = partitions[0].cache
+        var access = access
+        access.size = cache.lastSize(of: access.entry)
+        calls?.append(CacheCalls.Call(.hit, access, deadline: cache.deadline(of: access.entry)))
+    }
+
     @inline(__always)
     private mutating func serve(_ access: Access, _ note: Note, deadline: Int64?) -> Bool {
         guard partitions[note.partition].hits.hit(access, deadline: deadline, victims: &victims) else { return false }
+        if calls != nil, note.partition == 0 { self.note(hit: access) }
         requests &+= 1
         counters.hit(note.set)
         if !victims.isEmpty { settle() }

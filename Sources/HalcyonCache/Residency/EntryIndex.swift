@@ -63,15 +63,20 @@ struct EntryIndex: ~Copyable {
     private let usualExpiration: StorageExpiration
     private(set) var limits: Limits
     private(set) var rules: [ByteName: CategoryRule] = [:]
-    private(set) var keys = KeyTable()
+    var keys = KeyTable()
+    /// The keys of earlier starts that the policy remembers.
+    var names = HashedNames()
     var categories = CategoryInterner()
-    private(set) var partitions: [Partition] = []
+    var partitions: [Partition] = []
+    /// The calls that the cache of the entries without a rule has received, if its policy learns and that is to be
+    /// kept for the next start.
+    var calls: CacheCalls?
     /// The numbers of the categories' partitions.
     private var partitionNumbers: [ByteName: Int] = [:]
     var counters = StorageCounters()
     let users: UserNumbers
     var notes = SlotArray(repeating: Note())
-    private var awaitingRelease = Queue<EntryID>()
+    var awaitingRelease = Queue<EntryID>()
     var victims: [EntryID] = []
     /// The entries that were removed since the last ``forgetRemoved()``, in order.
     private(set) var removed: [RemovedEntry] = []
@@ -80,21 +85,22 @@ struct EntryIndex: ~Copyable {
     /// The keys of the entries that are evicted before the policies are asked, the last first; see ``evictNext(_:)``.
     private var nextVictims: [String] = []
     /// The last set of categories, cached to avoid a look-up.
-    private var lastSet: CategorySetID = 0
+    var lastSet: CategorySetID = 0
     /// The last user, cached to avoid a look-up.
-    private(set) var lastUser: (name: ByteName, number: UInt32)?
+    var lastUser: (name: ByteName, number: UInt32)?
 
     init(
         policy: ConfiguredPolicy, limits: Limits, rules: [String: CategoryRule], usualExpiration: StorageExpiration,
-        seed: UInt64, users: UserNumbers, prefetches: Bool = false
+        seed: UInt64, users: UserNumbers, prefetches: Bool = false, keepsCalls: Bool = false
     ) {
+        calls = keepsCalls && policy.learns ? CacheCalls() : nil
         self.usualExpiration = usualExpiration
         self.policy = policy
         self.prefetches = prefetches
         self.limits = limits
         self.seed = seed
         self.users = users
-        partitions = [makePartition(nil, CategoryRule())]
+        partitions = [makePartition(nil, CategoryRule(), policy)]
         apply(rules, time: 0)
     }
 
@@ -133,7 +139,7 @@ struct EntryIndex: ~Copyable {
         staysInBackground: Bool = false, context: AccessContext, deadline given: Int64? = nil, renewal: Renewal? = nil
     ) -> EntryID? {
         releaseSome()
-        let entry = keys.intern(key, hashed)
+        let entry = intern(key, hashed)
         let set = set(of: context.categories)
         let target = partition(of: set)
         let before = (cost: cache(of: entry).lastSize(of: entry), set: notes[entry].set)
@@ -142,7 +148,10 @@ struct EntryIndex: ~Copyable {
             counters.removed(categories.members[Int(before.set)], cost: before.cost)
             // With several partitions, remove the old value first. Otherwise it might be evicted to make room for its
             // own new value.
-            if partitions.count > 1 { cache(of: entry).remove(entry) }
+            if partitions.count > 1 {
+                cache(of: entry).remove(entry)
+                note(.removal(of: entry), on: notes[entry].partition)
+            }
         }
         notes[entry].set = set
         notes[entry].partition = target
@@ -155,7 +164,9 @@ struct EntryIndex: ~Copyable {
         let cache = partitions[target].cache
         if !wasResident, !nextVictims.isEmpty { evictNamed(for: access, in: target) }
         if makeRoom(for: access, in: target) {
-            _ = cache.store(access, deadline: given ?? expiration.deadline(from: time), victims: &victims)
+            let deadline = given ?? expiration.deadline(from: time)
+            _ = cache.store(access, deadline: deadline, victims: &victims)
+            note(CacheCalls.Call(.store, access, deadline: deadline), on: target)
         }
         // A prefetch is not a request.
         if !context.isPrefetch { requests &+= 1 }
@@ -181,6 +192,7 @@ struct EntryIndex: ~Copyable {
         guard let entry = resident(key) else { return }
         let access = access(entry, at: time, cost: cost(of: entry), set: notes[entry].set)
         cache(of: entry).reconsider(access, isLikely: isLikely)
+        note(CacheCalls.Call(.reconsider, access, isLikely: isLikely), on: notes[entry].partition)
     }
 
     /// Sets the entries that are evicted next when a new entry needs room, in this order, before the policies are asked. They replace
@@ -214,6 +226,7 @@ struct EntryIndex: ~Copyable {
         let cache = cache(of: entry)
         guard cache.contains(entry) else { return }
         cache.remove(entry)
+        note(.removal(of: entry), on: notes[entry].partition)
         record(entry, reason)
     }
 
@@ -231,7 +244,7 @@ struct EntryIndex: ~Copyable {
         let now = access(.none, at: time, set: 0)
         for number in partitionsInEvictionOrder() where used > cost {
             let rest = used - partitions[number].cache.used
-            partitions[number].cache.trim(to: max(cost - rest, 0), count: .max, at: now, victims: &victims)
+            trim(number, to: max(cost - rest, 0), count: .max, at: now)
         }
         settle()
     }
@@ -240,20 +253,33 @@ struct EntryIndex: ~Copyable {
     mutating func limit(_ limits: Limits, at time: Int64) {
         self.limits = limits
         let now = access(.none, at: time, set: 0)
-        for partition in partitions {
-            partition.cache.limit(
-                capacity: partition.capacity(of: limits.cost), count: partition.countLimit(of: limits.count), at: now,
-                victims: &victims)
+        for (number, partition) in partitions.enumerated() {
+            let capacity = partition.capacity(of: limits.cost)
+            let count = partition.countLimit(of: limits.count)
+            partition.cache.limit(capacity: capacity, count: count, at: now, victims: &victims)
+            note(CacheCalls.Call(.limit, now, size: capacity, count: count), on: number)
         }
         for number in partitionsInEvictionOrder() {
             // O(partitions). If the limits hold already, this runs once.
             if used <= limits.cost && count <= limits.count { break }
             let cache = partitions[number].cache
-            cache.trim(
-                to: max(limits.cost - (used - cache.used), 0), count: max(limits.count - (count - cache.count), 0),
-                at: now, victims: &victims)
+            trim(
+                number, to: max(limits.cost - (used - cache.used), 0),
+                count: max(limits.count - (count - cache.count), 0), at: now)
         }
         settle()
+    }
+
+    /// Evicts entries of a partition.
+    private mutating func trim(_ number: Int, to cost: Int, count: Int, at now: Access) {
+        partitions[number].cache.trim(to: cost, count: count, at: now, victims: &victims)
+        note(CacheCalls.Call(.trim, now, size: cost, count: count), on: number)
+    }
+
+    /// Adds a call to ``calls``, if the cache of a partition is theirs.
+    @inline(__always)
+    mutating func note(_ call: @autoclosure () -> CacheCalls.Call, on partition: Int) {
+        if partition == 0, calls != nil { calls?.append(call()) }
     }
 
     // MARK: - Parts
@@ -268,7 +294,7 @@ struct EntryIndex: ~Copyable {
                 partitions[known].rule = rule
             } else if partitions.count < Self.mostPartitions {
                 partitionNumbers[category] = partitions.count
-                partitions.append(makePartition(category.text, rule))
+                partitions.append(makePartition(category.text, rule, policy))
             }
         }
         for number in partitions.indices where number > 0 {
@@ -281,14 +307,16 @@ struct EntryIndex: ~Copyable {
             let access = access(entry, at: time, cost: old.lastSize(of: entry), set: note.set)
             let deadline = old.deadline(of: entry)
             old.remove(entry)
+            self.note(.removal(of: entry), on: note.partition)
             notes[entry].partition = target
             _ = partitions[target].cache.store(access, deadline: deadline, victims: &victims)
+            self.note(CacheCalls.Call(.store, access, deadline: deadline), on: target)
             if !partitions[target].cache.contains(entry) { record(entry, .evicted) }
         }
         limit(limits, at: time)
     }
 
-    private func makePartition(_ category: String?, _ rule: CategoryRule) -> Partition {
+    func makePartition(_ category: String?, _ rule: CategoryRule, _ policy: ConfiguredPolicy) -> Partition {
         var context = PolicyContext(
             capacity: min(rule.costLimit ?? limits.cost, limits.cost), usesUniformSizes: false, seed: seed)
         context.prefetches = prefetches
@@ -320,7 +348,7 @@ struct EntryIndex: ~Copyable {
     }
 
     /// Returns the partition of a set of categories.
-    private func partition(of set: CategorySetID) -> Int {
+    func partition(of set: CategorySetID) -> Int {
         if rules.isEmpty { return 0 }
         for member in categories.members[Int(set)] {
             let name = categories.names[Int(member)]
@@ -356,12 +384,20 @@ struct EntryIndex: ~Copyable {
                 ($0 == target || mayGive($0, to: target)) && partitions[$0].cache.count > 0
             }
             guard let candidate else { return false }
-            let cache = partitions[candidate].cache
-            cache.trim(to: .max, count: cache.count - 1, at: now, victims: &victims)
+            trim(candidate, to: .max, count: partitions[candidate].cache.count - 1, at: now)
         }
     }
 
     // MARK: - Numbers
+
+    /// Returns the number of a key, and assigns one to a new key.
+    mutating func intern(_ key: String, _ hashed: HashedKey) -> EntryID {
+        if keys.number(of: hashed) == .none, let standIn = names.standIn(for: key, .key) {
+            keys.rename(keys.number(of: standIn), key, hashed)
+            names.remove(standIn, .key)
+        }
+        return keys.intern(key, hashed)
+    }
 
     mutating func set(of names: [String]) -> CategorySetID {
         if names.isEmpty { return 0 }
@@ -394,8 +430,11 @@ struct EntryIndex: ~Copyable {
             user: number(of: context.user), isPrefetch: context.isPrefetch)
     }
 
-    /// Forgets which number a user has.
-    mutating func forget(user: String) {
+    /// Forgets which number a user has, and the calls for the user.
+    ///
+    /// - Parameter number: the number; `nil` for a user without one.
+    mutating func forget(user: String, number: UInt32?) {
+        if let number { calls?.remove(user: number) }
         users.forget(user)
         if lastUser?.name == ByteName(user) { lastUser = nil }
     }
@@ -437,12 +476,14 @@ struct EntryIndex: ~Copyable {
     }
 
     /// Releases the number of an entry that is not resident, or queues it until no policy remembers the entry.
-    private mutating func release(_ entry: EntryID) {
+    mutating func release(_ entry: EntryID) {
         if notes[entry].awaitsRelease { return }
         if partitions.contains(where: { $0.cache.remembers(entry) }) {
             notes[entry].awaitsRelease = true
             awaitingRelease.push(entry)
         } else {
+            let key = keys.key(of: entry)
+            if HashedNames.isStandIn(key) { names.remove(key, .key) }
             keys.release(entry)
         }
     }
@@ -496,6 +537,9 @@ struct Queue<Element> {
 
     /// The number of elements.
     var count: Int { items.count - first }
+
+    /// The elements in order. O(n).
+    var elements: [Element] { items[first...].compactMap { $0 } }
 
     mutating func push(_ item: Element) { items.append(item) }
 

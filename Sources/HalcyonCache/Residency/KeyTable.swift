@@ -22,8 +22,10 @@ package struct KeyTable: ~Copyable {
     package let hasher = KeyHasher()
     private var places = SlotArray(repeating: Place(), capacity: 64)
     private var hashes = SlotArray<UInt32>(repeating: 0)
-    private var names: [String] = []
-    private var released: [EntryID] = []
+    /// The keys by number; the empty text for released numbers.
+    private(set) var names: [String] = []
+    /// The released numbers. The last one is assigned next.
+    private(set) var released: [EntryID] = []
 
     package init() {}
 
@@ -55,19 +57,42 @@ package struct KeyTable: ~Copyable {
         let known = number(of: hashed)
         if known != .none { return known }
         if (count + 1) * 4 > places.capacity * 3 { grow() }
-        var text = key
-        text.makeContiguousUTF8()
-        let number: EntryID
-        if let free = released.popLast() {
-            number = free
-            names[Int(free)] = text
-        } else {
-            number = EntryID(names.count)
-            names.append(text)
+        let number = released.popLast() ?? EntryID(names.count)
+        if Int(number) == names.count { names.append("") }
+        set(number, key, hashed)
+        return number
+    }
+
+    /// Assigns numbers to keys in an empty table.
+    ///
+    /// - Parameters:
+    ///   - numbered: the keys with their numbers, which differ.
+    ///   - bound: a number above all of these.
+    ///   - last: the numbers to assign next, the last first. All others that no key has are assigned after these.
+    mutating func restore(_ numbered: [(number: EntryID, key: String)], bound: Int, last: [EntryID]) {
+        var isFree = [Bool](repeating: true, count: bound)
+        names = [String](repeating: "", count: bound)
+        for (number, _) in numbered { isFree[Int(number)] = false }
+        let listed = last.filter { number in
+            defer { isFree[Int(number)] = false }
+            return isFree[Int(number)]
         }
+        released = (0..<EntryID(bound)).filter { isFree[Int($0)] }.reversed() + listed
+        while (bound + 1) * 4 > places.capacity * 3 { grow() }
+        for (number, key) in numbered { hasher.withHashed(key) { set(number, key, $0) } }
+    }
+
+    /// Replaces the key of a number.
+    mutating func rename(_ number: EntryID, _ key: String, _ hashed: HashedKey) {
+        clear(number)
+        set(number, key, hashed)
+    }
+
+    private mutating func set(_ number: EntryID, _ key: String, _ hashed: HashedKey) {
+        names[Int(number)] = key
+        names[Int(number)].makeContiguousUTF8()
         hashes[number] = hashed.hash
         place(number, hash: hashed.hash)
-        return number
     }
 
     /// Hashes a key and returns its number, and assigns one to a new key.
@@ -78,6 +103,13 @@ package struct KeyTable: ~Copyable {
 
     /// Releases a number, which may then be assigned to another key.
     package mutating func release(_ number: EntryID) {
+        clear(number)
+        names[Int(number)] = ""
+        released.append(number)
+    }
+
+    /// Removes a number from the places.
+    private mutating func clear(_ number: EntryID) {
         let mask = mask
         var hole = hashes[number] & mask
         while places[hole].number != number { hole = (hole &+ 1) & mask }
@@ -92,8 +124,6 @@ package struct KeyTable: ~Copyable {
             next = (next &+ 1) & mask
         }
         places[hole] = Place()
-        names[Int(number)] = ""
-        released.append(number)
     }
 
     private mutating func place(_ number: EntryID, hash: UInt32) {

@@ -102,7 +102,7 @@ extension ImageCache {
     }
 
     /// Forgets a user: removes the accesses of the user from the observer and the recorder, then the values that are private
-    /// to the user (``removePrivate(ofUser:)``). O(values).
+    /// to the user (``removePrivate(ofUser:)``), and the accesses from what is kept of policies that learn. O(values).
     ///
     /// - Parameter removeFromFile: removes the accesses from the observer's file; called if there is no observer.
     /// - Throws: the first error. The other parts are forgotten nevertheless.
@@ -112,8 +112,9 @@ extension ImageCache {
         await removePrivate(ofUser: user)
         do { try await hub.forget(user: user) } catch { failure = failure ?? error }
         // Names that were cached to number the requests. Later requests of the user get another number.
-        core.forget(user: user)
-        disk.openStorage?.state.withLock { $0.entries.forget(user: user) }
+        let number = core.forget(user: user)
+        disk.openStorage?.state.withLock { $0.entries.forget(user: user, number: number) }
+        _ = await onDisk(.settle) { $0.keepCalls() }
         if let failure { throw failure }
     }
 
@@ -124,12 +125,14 @@ extension ImageCache {
         memoryStorage.removeAll()
     }
 
-    /// Removes all values from disk, and the recorded accesses (`PrefetchConfiguration.keepsAccesses`). O(values).
+    /// Removes all values from disk, the recorded accesses (`PrefetchConfiguration.keepsAccesses`), and the calls
+    /// that are kept of policies that learn (``DiskStorageConfig/keepsLearning``). O(values).
     public func clearDiskCache() async {
         await withCheckedContinuation { continuation in clearDisk { continuation.resume() } }
     }
 
-    /// Removes all values from disk, and the recorded accesses (`PrefetchConfiguration.keepsAccesses`).
+    /// Removes all values from disk, the recorded accesses (`PrefetchConfiguration.keepsAccesses`), and the calls
+    /// that are kept of policies that learn (``DiskStorageConfig/keepsLearning``).
     public func clearDiskCache(
         callbackQueue: CallbackQueue = .mainCurrentOrAsync, completionHandler: (@Sendable () -> Void)? = nil
     ) {
@@ -146,6 +149,7 @@ extension ImageCache {
     }
 
     private func clearDisk(done: @escaping @Sendable () -> Void) {
+        core.withLock { $0.entries.calls?.removeAll() }
         disk.perform(.clear) { storage in
             storage.removeAll()
             return storage.folder.hidden

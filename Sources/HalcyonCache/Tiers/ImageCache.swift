@@ -80,12 +80,14 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         (self.hub, self.serializer, self.clock, observation) = (hub, serializer, clock, ObserverSlot(hub))
         memoryStorage = MemoryStorage(
             memory, memoryPolicy, seed: seed, clock: clock, users: users, prefetches: true,
+            keepsCalls: disk.keepsLearning,
             reportsRemovals: { [prefetches] in prefetches.hasAny || !hub.isSilent },
             onRemoval: { [prefetches] removals in
                 prefetches.removed(.memory, removals)
                 hub.removed(.memory, removals)
             })
-        core = memoryStorage.core
+        let core = memoryStorage.core
+        self.core = core
         self.disk = DiskOwner(clock: clock) { [prefetches, privateEntries] patience in
             privateEntries.opens()
             do {
@@ -95,7 +97,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
                     onRemoval: { removals in
                         prefetches.removed(.disk, removals)
                         hub.removed(.disk, removals)
-                    }, onFull: { hub.failed($0) })
+                    }, onFull: { hub.failed($0) }, onFault: { hub.failed(keeping: $0) },
+                    memoryCalls: { core.withLock { $0.entries.callsSource } })
             } catch {
                 // Nothing can be found on it.
                 privateEntries.listed(hasAny: false)
@@ -103,6 +106,11 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
             }
         } onFailure: { error in
             hub.send(.failure("\(error)"), isNotable: true)
+        }
+        if disk.keepsLearning, let folder = self.disk.openStorage?.folder.hidden,
+            let fault = core.restore(KeptCallsFile(folder: folder, tier: .memory))
+        {
+            hub.failed(keeping: fault)
         }
         let subscribed = triggers.map { trigger in
             trigger.subscribe { [weak self] event in
@@ -130,7 +138,8 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
         } ?? nil
     }
 
-    /// Closes the disk. Pending operations end, all changes are written, prefetching by prediction stops, and another
+    /// Closes the disk. Pending operations end, all changes and what policies have learned are written, prefetching
+    /// by prediction stops, and another
     /// cache can use the directory.
     ///
     /// The memory tier remains usable. From this call on, look-ups on disk miss, stores on disk fail with
@@ -191,7 +200,7 @@ public final class ImageCache<Value: CacheCostCalculable & Sendable>: Sendable {
     }
 
     /// Prepares for the background: removes the values in memory that are not to be kept, cleans the disk, and writes
-    /// all pending changes. The app calls it when it enters the background. O(values).
+    /// all pending changes and what policies have learned. The app calls it when it enters the background. O(values).
     public func enterBackground() async {
         await withCheckedContinuation { continuation in respond(to: .enterBackground { continuation.resume() }) }
     }

@@ -61,7 +61,9 @@ struct RequestedRuns {
             }
         }
         // It does not know of lifetimes, and is no optimum with them.
-        let serves = !command.only && tiers == nil && !command.stream && !command.prefetching.isOn && !command.useTtl
+        let serves =
+            !command.only && tiers == nil && !command.stream && !command.prefetching.isOn && !command.useTtl
+            && command.restart == nil
         optimum = serves ? try catalogue.policy("belady") : nil
         bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
         try command.pretrained.requireUse(
@@ -160,13 +162,14 @@ struct RequestedRuns {
         let announcements = try command.announce.map { text throws(ReplayError) in
             try AnnouncementOptions(parsing: text)
         }
+        let restart = try command.restart.map { text throws(ReplayError) in try RestartOptions(parsing: text) }
         let requested: [PrefetchOptions?] = try command.prefetching.options(latency: model)
         return (requested.isEmpty ? [nil] : requested).map { prefetch in
             ReplayOptions(
                 warmup: warmup, seed: command.seed ?? 1, windows: command.windows ?? 10,
                 byCategory: command.by.contains(.category), byUser: command.by.contains(.user),
                 timings: command.timings, prefetch: prefetch,
-                announcements: prefetch == nil && command.prefetching.isOn ? nil : announcements)
+                announcements: prefetch == nil && command.prefetching.isOn ? nil : announcements, restart: restart)
         }
     }
 

@@ -100,6 +100,15 @@ struct RunCommand: AsyncParsableCommand {
             """, valueName: "popular(count=100, every=1h)"))
     var announce: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --per user and device knowledge: kill the app after each pause of more than 30 minutes. Memory is empty then (with \
+            --tiers), the disk or the only tier stays, and policies that learn continue with what a live cache has written: the latest \
+            16,384 calls of the policy, or as many as visits(calls=1024) says, and its model if there were more.
+            """, valueName: "visits"))
+    var restart: String?
+
     @Flag(
         help: """
             Let entries expire by the lifetimes of the trace, as libCacheSim does: from a CSV's column ttl (or --columns ttl=…), \

@@ -99,6 +99,8 @@ public struct AdmissionLayer<Base: EvictionPolicy & ~Copyable, Filter: Admission
     public var behaviour: CacheBehaviour { base.behaviour }
     public var metadataBytes: MetadataBytes { base.metadataBytes + filter.metadataBytes }
     public var metrics: [PolicyMetric] { base.metrics + filter.metrics }
+    public var trainedModel: [UInt8]? { base.trainedModel }
+    public mutating func adopt(trainedModel: [UInt8]) { base.adopt(trainedModel: trainedModel) }
     public static var decidesByNumber: Bool { Base.decidesByNumber || Filter.decidesByNumber }
 }
 

@@ -15,6 +15,11 @@ public protocol CataloguedPolicy: EvictionPolicy, SendableMetatype, ~Copyable {
     static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model?
     /// An empty policy that learns from and decides by `model`. By default the model is ignored.
     init(_ parameters: Parameters, context: PolicyContext, model: Model)
+    /// The parameters of a policy that starts with what another has learned; by default `parameters`.
+    ///
+    /// - Parameter model: what ``EvictionPolicy/trainedModel`` returned in this or an earlier process.
+    /// - Throws: ``PolicyError`` if these bytes are no model, or one that does not go with the parameters.
+    static func parameters(_ parameters: Parameters, startingWith model: [UInt8]) throws(PolicyError) -> Parameters
 }
 
 /// The model of a policy that learns nothing.
@@ -23,6 +28,11 @@ public final class NoModel {}
 extension CataloguedPolicy where Self: ~Copyable {
     /// None.
     public static func makeModel(_ parameters: Parameters, context: PolicyContext) -> Model? { nil }
+
+    /// The same parameters.
+    public static func parameters(
+        _ parameters: Parameters, startingWith model: [UInt8]
+    ) throws(PolicyError) -> Parameters { parameters }
 }
 
 extension CataloguedPolicy where Self: ~Copyable, Model == NoModel {

@@ -64,7 +64,7 @@ public struct ConfiguredPolicy: Sendable {
     /// What was set by hand.
     public let settings: [PolicySpec.Setting]
     private let admission: AdmissionParameters
-    private let factory: any PolicyFactory
+    private var factory: any PolicyFactory
 
     fileprivate init(
         info: PolicyInfo, settings: [PolicySpec.Setting], admission: AdmissionParameters, factory: any PolicyFactory
@@ -129,6 +129,16 @@ public struct ConfiguredPolicy: Sendable {
         return factory.makeCache(context, decorator: decorator, admission: admission)
     }
 
+    /// This policy, starting with what another has learned.
+    ///
+    /// - Parameter model: what ``AnyCache/trainedModel`` of a cache under the same policy returned.
+    /// - Throws: ``PolicyError`` if these bytes are no model, or one that does not go with the parameters.
+    public func starting(with model: [UInt8]) throws(PolicyError) -> ConfiguredPolicy {
+        var started = self
+        started.factory = try factory.starting(with: model)
+        return started
+    }
+
     /// A model for caches to share, which has learned nothing yet; `nil` for a policy that has none.
     public func makeModel(_ context: PolicyContext) -> AnyObject? { factory.makeModel(context) }
 }
@@ -148,6 +158,7 @@ private protocol PolicyFactory: Sendable {
     var learns: Bool { get }
     var decidesByNumber: Bool { get }
     func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory
+    func starting(with model: [UInt8]) throws(PolicyError) -> any PolicyFactory
     func makeModel(_ context: PolicyContext) -> AnyObject?
     func makeCache(
         _ context: PolicyContext, model: AnyObject?, times: CacheTimes?, admission: AdmissionParameters
@@ -176,6 +187,10 @@ private struct Factory<Policy: CataloguedPolicy & ~Copyable>: PolicyFactory {
 
     func applying(_ settings: [PolicySpec.Setting]) throws(PolicyError) -> any PolicyFactory {
         Factory(values: try values.applying(settings, policy: Policy.info.name))
+    }
+
+    func starting(with model: [UInt8]) throws(PolicyError) -> any PolicyFactory {
+        Factory(values: try Policy.parameters(values, startingWith: model))
     }
 
     func makeModel(_ context: PolicyContext) -> AnyObject? { Policy.makeModel(values, context: context) }

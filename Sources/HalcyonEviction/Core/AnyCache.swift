@@ -48,6 +48,10 @@ public protocol CoreOperations: ~Copyable {
     static func metadataBytes(on core: UnsafeMutableRawPointer) -> MetadataBytes
     /// Returns what the policy publishes about itself; see ``CacheCore/metrics``.
     static func metrics(on core: UnsafeMutableRawPointer) -> [PolicyMetric]
+    /// Returns the bytes of what the policy has learned; see ``EvictionPolicy/trainedModel``.
+    static func trainedModel(on core: UnsafeMutableRawPointer) -> [UInt8]?
+    /// Replaces what the policy has learned; see ``EvictionPolicy/adopt(trainedModel:)``.
+    static func adopt(trainedModel: [UInt8], on core: UnsafeMutableRawPointer)
     /// Destroys the core and releases its memory.
     static func destroy(_ core: UnsafeMutableRawPointer)
 }
@@ -149,6 +153,18 @@ extension EvictionPolicy where Self: ~Copyable {
     /// The metrics of the policy and of the prefetched entries.
     @inlinable
     public static func metrics(on core: UnsafeMutableRawPointer) -> [PolicyMetric] { typed(core).pointee.metrics }
+
+    /// The model of the policy.
+    @inlinable
+    public static func trainedModel(on core: UnsafeMutableRawPointer) -> [UInt8]? {
+        typed(core).pointee.policy.trainedModel
+    }
+
+    /// Replaces the model of the policy.
+    @inlinable
+    public static func adopt(trainedModel: [UInt8], on core: UnsafeMutableRawPointer) {
+        typed(core).pointee.policy.adopt(trainedModel: trainedModel)
+    }
 
     /// Releases what the core owns, and its memory.
     @inlinable
@@ -291,6 +307,12 @@ public final class AnyCache {
     public var metadataBytes: MetadataBytes { policy.metadataBytes(on: core) }
     /// What the policy publishes about itself.
     public var metrics: [PolicyMetric] { policy.metrics(on: core) }
+
+    /// The bytes of what the policy has learned; see ``EvictionPolicy/trainedModel``.
+    public var trainedModel: [UInt8]? { policy.trainedModel(on: core) }
+
+    /// Replaces what the policy has learned; see ``EvictionPolicy/adopt(trainedModel:)``.
+    public func adopt(trainedModel: [UInt8]) { policy.adopt(trainedModel: trainedModel, on: core) }
 
     /// All counters, and the bytes of bookkeeping.
     public var state: CacheState {

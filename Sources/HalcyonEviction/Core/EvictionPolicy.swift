@@ -90,6 +90,16 @@ public protocol EvictionPolicy: CoreOperations, ~Copyable {
     /// Named quantities that the policy publishes (`adaptation target`, `ghost hits`); every report shows them. By default none.
     var metrics: [PolicyMetric] { get }
 
+    /// What the policy has learned, as bytes with which a later one can start
+    /// (``CataloguedPolicy/parameters(_:startingWith:)``). By default `nil`: nothing.
+    var trainedModel: [UInt8]? { get }
+
+    /// Replaces what the policy has learned by the model that it started with. By default ignored.
+    ///
+    /// A policy that starts with a model receives calls that the model has learned from already, so that it knows the
+    /// entries. It then takes the model back.
+    mutating func adopt(trainedModel: [UInt8])
+
     /// Whether decisions depend on the numbers of entries. A replay then gives each object a number of its own, instead of
     /// the number of an object that is forgotten. By default false.
     static var decidesByNumber: Bool { get }
@@ -151,6 +161,14 @@ extension EvictionPolicy where Self: ~Copyable {
     /// None.
     @inlinable
     public var metrics: [PolicyMetric] { [] }
+
+    /// Nothing.
+    @inlinable
+    public var trainedModel: [UInt8]? { nil }
+
+    /// Does nothing.
+    @inlinable
+    public mutating func adopt(trainedModel: [UInt8]) {}
 
     /// False: numbers only tell entries apart.
     @inlinable

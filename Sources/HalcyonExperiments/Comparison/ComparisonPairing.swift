@@ -159,6 +159,7 @@ extension ResultRow {
         let facts = [
             identity.knowledge.map { "\($0.rawValue) knowledge" },
             identity.prefetch == nil ? nil : "prefetch \(identity.prefetchText)",
+            identity.restart.map { "restart \($0)" },
             identity.labels == "given" ? nil : "labels \(identity.labels)", identity.seed.map { "seed \($0)" },
         ].compactMap { $0 }
         return "\(cell.trace.name), \(identity.mode.words): \(cell.label) at \(identity.capacityText)"

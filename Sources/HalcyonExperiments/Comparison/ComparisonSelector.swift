@@ -133,6 +133,7 @@ extension CellIdentity {
             return "\(prefetch.policy)(\(parameters.joined(separator: ","))) \(prefetch.budget) \(prefetch.latencyUs)"
         }
         parts["announce"] = announce
+        parts["restart"] = restart
         parts["kernels"] = kernels
         parts["users"] = users
         return parts

@@ -14,7 +14,9 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
 
     /// The fields besides the parameters of policies.
     package static let fields = [
-        "trace", "policy", "label", "capacity", "mode", "knowledge", "prefetch", "announce", "labels", "seed", "warmup",
+        "trace", "policy", "label", "capacity", "mode", "knowledge", "prefetch", "announce", "restart", "labels",
+        "seed",
+        "warmup",
         "build", "result_version", "kernels", "suite", "users", "fingerprint", "hash",
     ]
 

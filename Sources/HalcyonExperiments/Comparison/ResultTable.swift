@@ -68,7 +68,7 @@ package struct ResultTable: Sendable {
             ("capacity", true, { $0.identity.capacityText }),
             ("knowledge", false, { $0.identity.knowledge?.rawValue ?? "" }),
             ("prefetch", false, { $0.identity.prefetchText }), ("labels", false, { $0.identity.labels }),
-            ("users", false, { $0.identity.users ?? "" }),
+            ("restart", false, { $0.identity.restart ?? "" }), ("users", false, { $0.identity.users ?? "" }),
             ("version", true, { "\($0.identity.resultVersion)" }),
             ("seeds", true, { $0.identity.seed == nil ? "-" : "\($0.rows.count)" }),
             ("hit ratio", true, { Self.mean($0.objectRatios) }),
@@ -77,7 +77,8 @@ package struct ResultTable: Sendable {
         ]
         // Columns in which no row differs from what is usual are left out.
         let usual: [String: Set<String>] = [
-            "knowledge": [""], "prefetch": ["none"], "labels": ["given"], "users": [""], "byte hit ratio": ["-"],
+            "knowledge": [""], "prefetch": ["none"], "labels": ["given"], "restart": [""], "users": [""],
+            "byte hit ratio": ["-"],
         ]
         let columns = shown.filter { column in
             if column.title == "version" { return Set(groups.map(column.value)).count > 1 }

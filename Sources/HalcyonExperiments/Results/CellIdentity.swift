@@ -70,6 +70,8 @@ package struct CellIdentity: Sendable, Hashable, Codable {
     package var prefetch: Prefetch?
     /// The announcements with every value; see `AnnouncementOptions`. Nil without.
     package var announce: String?
+    /// The restarts between visits; see `RestartOptions`. Nil without.
+    package var restart: String?
     /// The seed. Nil if the run draws no random numbers.
     package var seed: UInt64?
     /// The requests that are not counted, in the notation of `Warmup`: a share (`0.25`), a number of requests
@@ -116,6 +118,7 @@ package struct CellIdentity: Sendable, Hashable, Codable {
                 keys: $0.traits.contains(.usesKeys) ? requests.keys : nil, recording: requests.recording)
         }
         announce = job.options.announcements?.description
+        restart = job.options.restart?.description
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description
         warmup = job.options.warmup.description

@@ -79,6 +79,12 @@ struct JobReader {
         do { return try AnnouncementOptions(parsing: text) } catch { throw value.fault(error.description) }
     }
 
+    /// Reads the restarts of each device's app: `visits`.
+    func restart(_ value: YAMLValue) throws(ReplayError) -> RestartOptions {
+        let text = try value.text(as: "Restarts")
+        do { return try RestartOptions(parsing: text) } catch { throw value.fault(error.description) }
+    }
+
     /// Reads two tiers: `{memory: 64MB, disk: 1GB, memory_policy: lru, memory_lifetime: 300s, latency: "network=150"}`.
     func tiers(_ value: YAMLValue) throws(ReplayError) -> TierOptions {
         let fields = try value.fields(

@@ -90,9 +90,7 @@ private struct SuiteReader {
         let fields = try value.fields(
             accepting: [
                 "name", "traces", "modes", "policies", "capacities", "tiers", "knowledge", "prefetch", "announce",
-                "seeds",
-                "labels",
-                "permutations", "warmup", "limits",
+                "restart", "seeds", "labels", "permutations", "warmup", "limits",
             ],
             of: "An experiment")
         var experiment = SuiteExperiment(
@@ -150,6 +148,7 @@ private struct SuiteReader {
         experiment.announce = try list(fields["announce"], or: experiment.announce) { value throws(ReplayError) in
             try jobs.announcements(value)
         }
+        experiment.restart = try fields["restart"].map { value throws(ReplayError) in try jobs.restart(value) }
         if let seeds = fields["seeds"] { experiment.seeds = try jobs.seeds(seeds) }
         if let warmup = fields["warmup"] { experiment.warmup = try jobs.warmup(warmup) }
         if let labels = fields["labels"] {

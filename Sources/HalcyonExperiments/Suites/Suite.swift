@@ -114,6 +114,8 @@ package struct SuiteExperiment: Sendable {
     package var prefetch: [PrefetchOptions?] = [nil]
     /// The announcements to the devices of per-user caches; `nil` stands for none. Only with prefetching and device knowledge.
     package var announce: [AnnouncementOptions?] = [nil]
+    /// The restarts of each device's app between visits; `nil`, the default, for none. Only with device knowledge.
+    package var restart: RestartOptions?
     /// The seeds of runs that draw random numbers. The default is 1.
     package var seeds: [UInt64] = [1]
     /// The labels. Runs that do not look at categories have those of the trace only.
@@ -161,7 +163,7 @@ package struct SuiteExperiment: Sendable {
         _ row: Row, _ mode: ReplayMode, _ place: Place, _ knowledge: Knowledge, isFirst: Bool,
         _ prefetch: PrefetchOptions?, _ announcements: AnnouncementOptions?, isFirstAnnouncement: Bool
     ) -> [SuiteJob] {
-        let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch)
+        let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch, restart: restart)
         var job: ReplayJob
         switch row {
         case .kingfisher:

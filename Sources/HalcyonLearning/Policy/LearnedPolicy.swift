@@ -45,7 +45,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// The most samples that wait for their label in one cache.
     public static let waitingSampleBound = 32_000
 
-    private let parameters: LearnedParameters
+    let parameters: LearnedParameters
     let usesUniformSizes: Bool
     private let usesWorkload: Bool
     let model: LearnedModel

@@ -43,6 +43,7 @@ struct CacheSet {
     private var summary = CacheSummary()
     /// Whether the caches train one model in turn, each with what its user did.
     private let trainsDevices: Bool
+    private let restart: RestartOptions?
     /// The cache of the last block, if caches are served one after another.
     private var current = -1
 
@@ -60,6 +61,7 @@ struct CacheSet {
         memoryPolicy = job.memoryPolicy ?? job.mainPolicy
         isPerUser = job.mode == .perUser
         seed = job.options.seed
+        restart = job.options.restart
         input = facts.input
         self.timer = timer
         if let model {
@@ -89,6 +91,7 @@ struct CacheSet {
             return memory
         }
         columns = Self.columns(job, prefetches: prefetch != nil).union(expires ? [.times, .deadlines] : [])
+            .union(restart == nil ? [] : .times)
         trainsDevices = model != nil && isPerUser && job.knowledge == .device
         let isShared = !trainsDevices && (model != nil || resolved.sharesModel || !isPerUser)
         definitions = ReportedCategorySets(isShared: isShared)
@@ -133,7 +136,7 @@ struct CacheSet {
                 outcomes[index] = cache.access(
                     block.access(index, requestNumber: block.firstRequest + index), deadline: deadlines[index])
             }
-        } else if cache.hasDisk {
+        } else if cache.hasDisk || cache.restarts {
             for index in 0..<block.count {
                 outcomes[index] = cache.access(block.access(index, requestNumber: block.firstRequest + index))
             }
@@ -246,13 +249,20 @@ struct CacheSet {
         guard var memory = memoryContext else {
             return TieredCache(
                 memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil,
-                recyclesNumbers: recyclesNumbers)
+                recyclesNumbers: recyclesNumbers,
+                restarting: restart.map { (RestartingTier(policy, context, keepsResidents: true, options: $0), nil) })
         }
         adjust(&memory, number)
         return TieredCache(
             memory: memoryPolicy.makeCache(memory, model: models.memory, times: times),
             disk: policy.makeCache(context, model: models.disk, times: times), recyclesNumbers: recyclesNumbers,
-            decodedSizeRatio: decodedSizeRatio)
+            decodedSizeRatio: decodedSizeRatio,
+            restarting: restart.map {
+                (
+                    RestartingTier(memoryPolicy, memory, keepsResidents: false, options: $0),
+                    RestartingTier(policy, context, keepsResidents: true, options: $0)
+                )
+            })
     }
 
     private var recyclesNumbers: Bool {

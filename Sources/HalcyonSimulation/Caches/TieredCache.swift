@@ -1,4 +1,5 @@
 import HalcyonEviction
+import HalcyonPrefetch
 
 /// A cache of one or two tiers: a memory in front of a disk, as in an app's image cache.
 ///
@@ -6,9 +7,13 @@ import HalcyonEviction
 /// (promotion). If neither tier holds it, both admit it. A hit in the memory does not reach the disk.
 final class TieredCache {
     /// The memory, or the only tier.
-    let memory: AnyCache
+    private(set) var memory: AnyCache
     /// The disk; ``memory`` if there is only one tier.
-    private let disk: AnyCache
+    private var disk: AnyCache
+    /// The two tiers if the app is killed between visits.
+    private var restarting: (memory: RestartingTier, disk: RestartingTier?)?
+    /// The time of the last access, if the app is killed between visits.
+    private var lastAccess: Int64?
     let hasDisk: Bool
     /// The number of requests served so far, if blocks mix caches.
     var requests = 0
@@ -21,8 +26,10 @@ final class TieredCache {
     private let decodedSizeRatio: Double
 
     init(
-        memory: AnyCache, disk: AnyCache?, recyclesNumbers: Bool = false, decodedSizeRatio: Double = 1
+        memory: AnyCache, disk: AnyCache?, recyclesNumbers: Bool = false, decodedSizeRatio: Double = 1,
+        restarting: (memory: RestartingTier, disk: RestartingTier?)? = nil
     ) {
+        self.restarting = restarting
         self.decodedSizeRatio = decodedSizeRatio
         self.memory = memory
         self.disk = disk ?? memory
@@ -69,12 +76,32 @@ final class TieredCache {
     }
 
     func access(_ access: Access) -> AccessOutcome {
-        let upper = memory.access(decoded(access))
+        if restarting != nil { restartIfIdle(at: access.time) }
+        let inMemory = decoded(access)
+        restarting?.memory.note(inMemory)
+        let upper = memory.access(inMemory)
         if !hasDisk || upper == .hit { return upper }
+        restarting?.disk?.note(access)
         let lower = disk.access(access)
         if lower == .hit { return .lowerTierHit }
         if upper == .stale || lower == .stale { return .stale }
         return upper == .refused && lower == .refused ? .refused : .miss
+    }
+
+    /// Whether the app is killed between visits.
+    var restarts: Bool { restarting != nil }
+
+    /// Restarts the app if the last access is longer ago than a visit lasts.
+    private func restartIfIdle(at time: Int64) {
+        defer { lastAccess = time }
+        guard let lastAccess, time.subtractingReportingOverflow(lastAccess).partialValue > PlanningMoment.idleTime
+        else { return }
+        let before = evictions
+        if let fresh = restarting?.memory.restart(memory, at: time) { memory = fresh }
+        if !hasDisk { disk = memory }
+        if let fresh = restarting?.disk?.restart(disk, at: time) { disk = fresh }
+        // The evictions that led to this state are no new ones.
+        evictionsBefore += evictions - before
     }
 
     /// Returns an access as the memory receives it: with the decoded size.
@@ -91,11 +118,15 @@ final class TieredCache {
 
     /// Removes an entry from both tiers. No policy decides on it, and it counts as no eviction.
     func remove(_ entry: EntryID) {
+        restarting?.memory.note(removed: entry)
+        restarting?.disk?.note(removed: entry)
         memory.remove(entry)
         if hasDisk { disk.remove(entry) }
     }
 
     func define(_ set: CategorySetID, _ members: [UInt32]) {
+        restarting?.memory.define(set, members)
+        restarting?.disk?.define(set, members)
         memory.define(categorySet: set, members: members)
         if hasDisk { disk.define(categorySet: set, members: members) }
     }
@@ -124,7 +155,9 @@ final class TieredCache {
     var evictions: Int { memory.evictions + (hasDisk ? disk.evictions : 0) }
 
     var metadataBytes: MetadataBytes {
-        hasDisk ? memory.metadataBytes + disk.metadataBytes : memory.metadataBytes
+        let kept = restarting.map { $0.memory.byteCount + ($0.disk?.byteCount ?? 0) } ?? 0
+        let bytes = hasDisk ? memory.metadataBytes + disk.metadataBytes : memory.metadataBytes
+        return bytes + MetadataBytes(fixed: kept)
     }
 
     /// The metrics that the policies publish. With two tiers, each name begins with the tier's.

@@ -145,6 +145,10 @@ public struct ReplayJob: Sendable {
         try verifyPolicy()
         try verifyUsers()
         try verifyAnnouncements()
+        try verifyRestart(hasTimes: !trace.report.noTimes)
+        if options.restart != nil, !trace.lifetimes.isEmpty {
+            throw .usage("--restart and --use-ttl cannot be combined: leave one of them out.")
+        }
         try input.limits.verify(self, requests: trace.count, objects: trace.objectCount)
         try options.prefetch?.verify(unit: trace.sizeUnit)
         try options.prefetch?.verify(trace.recording)
@@ -185,6 +189,9 @@ public struct ReplayJob: Sendable {
         try verifyPolicy()
         try verifyUsers()
         try verifyAnnouncements()
+        if options.restart != nil {
+            throw .usage("--restart needs the whole trace in memory: leave out --stream or --restart.")
+        }
         return try resolved(unit: .bytes, distinct: nil)
     }
 
@@ -240,6 +247,24 @@ public struct ReplayJob: Sendable {
                 "\(prefetch.policy.name) fetches announced objects, and nothing is announced: add --per user and --announce "
                     + "'popular(count=100, every=1h)'.")
         }
+    }
+
+    /// Refuses restarts where there is no device whose app is restarted, or nothing says what it would write.
+    private func verifyRestart(hasTimes: Bool) throws(ReplayError) {
+        guard options.restart != nil else { return }
+        if mode != .perUser || knowledge != .device {
+            throw .usage("--restart is of the app on each user's device: it needs --per user and device knowledge.")
+        }
+        if options.prefetch != nil {
+            throw .usage(
+                "--restart is of what eviction policies learn, and not of prefetch policies: leave --prefetch or --restart out."
+            )
+        }
+        if options.timings { throw .usage("--restart and --timings cannot be combined: leave one of them out.") }
+        if let policy = policies.first(where: { $0.info.traits.contains(.needsFuture) }) {
+            throw .usage("\(policy.info.name) knows the requests in advance, and not the restarts: leave it out.")
+        }
+        if !hasTimes { throw .data("The trace has no times, by which --restart knows when a visit ends.") }
     }
 
     private func verifyPolicy() throws(ReplayError) {

@@ -19,11 +19,15 @@ public struct ReplayOptions: Sendable, Equatable {
     /// The lists of objects that a server sends to each device, for per-user caches with prefetching and device knowledge. Nil by
     /// default: none.
     public var announcements: AnnouncementOptions?
+    /// The restarts of each device's app between visits, for per-user caches with device knowledge. Nil by default:
+    /// none.
+    public var restart: RestartOptions?
 
     /// Creates options. By default the whole trace counts, in ten windows, without tables, timings and prefetching.
     public init(
         warmup: Warmup = .none, seed: UInt64 = 1, windows: Int = 10, byCategory: Bool = false, byUser: Bool = false,
-        timings: Bool = false, prefetch: PrefetchOptions? = nil, announcements: AnnouncementOptions? = nil
+        timings: Bool = false, prefetch: PrefetchOptions? = nil, announcements: AnnouncementOptions? = nil,
+        restart: RestartOptions? = nil
     ) {
         self.warmup = warmup
         self.seed = seed
@@ -33,6 +37,7 @@ public struct ReplayOptions: Sendable, Equatable {
         self.timings = timings
         self.prefetch = prefetch
         self.announcements = announcements
+        self.restart = restart
     }
 }
 

@@ -64,6 +64,7 @@ extension ReplayReport {
         if run.mode == .perUser {
             text += " a user, \(run.caches.counted("user"))"
             if let knowledge = group.lazy.compactMap(\.knowledge).first { text += ", \(knowledge.rawValue) knowledge" }
+            if let restart = run.restart { text += ", restarted between \(restart)" }
         }
         return text + ", \(run.requests.counted("request")) counted"
     }

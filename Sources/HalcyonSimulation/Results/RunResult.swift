@@ -28,6 +28,8 @@ public struct RunResult: Sendable, Codable {
     /// What the learners and the prefetch policies of per-user caches saw. Nil in shared mode, and for policies that do not
     /// learn.
     public var knowledge: Knowledge?
+    /// The restarts between visits: `visits`. Nil without.
+    public var restart: String?
     /// The part of the users that was replayed: `1/4`. Nil for all users.
     public var userPart: String?
     /// The number of counted requests, without the warm-up.
@@ -165,7 +167,7 @@ extension RunResult {
             admissionRule: policies.lazy.compactMap(\.info.admissionRule).first, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches,
-            knowledge: job.statedKnowledge,
+            knowledge: job.statedKnowledge, restart: job.options.restart?.description,
             userPart: job.users?.description, requests: total.requests, hits: total.hits,
             objectHitRatio: total.objectHitRatio, byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched,
             evictions: caches.evictions,

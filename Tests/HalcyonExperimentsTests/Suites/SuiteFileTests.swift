@@ -105,6 +105,36 @@ struct SuiteFileTests {
         #expect(identities.allSatisfy { $0.announce == nil || $0.knowledge == .device && $0.prefetch != nil })
     }
 
+    @Test("Restarts are part of a cell's identity, only where they are set")
+    func restartsArePartOfTheIdentity() throws {
+        func jobs(_ restart: String) throws -> [SuiteJob] {
+            let text = """
+                schema: halcyon.suite/1
+                traces: [a.csv]
+                experiments:
+                  - {name: one, modes: per_user, policies: [lru, learned], capacities: 20\(restart)}
+                """
+            return try Suite(parsing: text, file: "a.yml").jobs(onTrace: "a")
+        }
+        func identities(_ restart: String) throws -> [CellIdentity] {
+            try jobs(restart).map {
+                CellIdentity($0.job, labels: $0.labels, requests: RequestIdentity(fingerprint: "f"))
+            }
+        }
+        let (without, with, few) = (
+            try identities(""), try identities(", restart: visits"), try identities(", restart: visits(calls=99)")
+        )
+        #expect(
+            without.allSatisfy {
+                $0.restart == nil && !String(decoding: $0.canonicalJSON, as: UTF8.self).contains("restart")
+            })
+        #expect(
+            with.map(\.restart) == ["visits", "visits"]
+                && few.map(\.restart) == ["visits(calls=99)", "visits(calls=99)"])
+        #expect(Set((without + with + few).map(\.hash)).count == 6)
+        #expect(throws: ReplayError.self) { try jobs(", restart: days") }
+    }
+
     @Test("A path is relative to the suite and can name environment variables")
     func pathIsRelativeAndExpandsVariables() throws {
         let suite = try Suite(parsing: Self.text, file: "/x/y/tiny.yml")
@@ -197,7 +227,7 @@ struct SuiteFileTests {
             (
                 "policies: lru, capacity: 1",
                 "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, knowledge, "
-                    + "prefetch, announce, seeds, labels, permutations, warmup, limits."
+                    + "prefetch, announce, restart, seeds, labels, permutations, warmup, limits."
             ),
             (
                 "policies: {policy: s3-fifo, gird: {small: 1}}, capacities: 1",
