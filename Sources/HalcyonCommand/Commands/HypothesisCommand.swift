@@ -45,10 +45,23 @@ struct HypothesisCommand: AsyncParsableCommand {
 
     @OptionGroup var knowing: KnowledgeArguments
 
-    @Option(help: "The learner: a policy whose category feature groups can be switched off.")
+    @Option(
+        help: ArgumentHelp(
+            """
+            The learner with its parameters, as for --policy: a policy with category feature groups. With --prefetch any policy, so \
+            that lru tests prefetching alone.
+            """))
     var learner: String = "learned"
 
+    @OptionGroup var pretraining: PretrainArguments
+
     @OptionGroup(title: "Prefetching") var fetching: PrefetchArguments
+
+    @Option(
+        help: ArgumentHelp(
+            "With --prefetch, per-user caches and device knowledge: the lists that a device receives, as for 'replay'.",
+            valueName: "popular(count=100, every=1h)"))
+    var announce: String?
 
     @Option(help: "The number of seeds of the learner to average, with and without categories.")
     var seeds: Int = HypothesisOptions().seeds
@@ -99,10 +112,10 @@ struct HypothesisCommand: AsyncParsableCommand {
             try validateOptions()
             let options = try options()
             try CommandFiles(
-                reads: traces.flatMap(reading.files) + [("prefetch model", fetching.prefetchModel)],
+                reads: traces.flatMap(reading.files) + [("prefetch model", fetching.prefetchModel)] + pretraining.files,
                 writes: [("--output", output)]
             ).verify()
-            let learner = try HypothesisLearner(learner, prefetch: prefetch(), catalogue: Program.catalogue)
+            let learner = try hypothesisLearner()
             // Every trace is read before the first run, so that an error in the last one loses no results. Of several
             // traces, only those that cannot be read again stay in memory.
             var kept: [String: Question] = [:]
@@ -118,8 +131,8 @@ struct HypothesisCommand: AsyncParsableCommand {
                 let question = try kept[path] ?? question(of: path, learner, options)
                 Terminal.say("\(path): \(question.hypothesis.estimate(workers: threads).sentence)")
                 let progress = question.hypothesis.makeProgress()
-                let results = await showingProgress(progress) {
-                    await question.hypothesis.run(workers: threads, progress: progress)
+                let results = try await showingProgress(progress) {
+                    try await question.hypothesis.run(workers: threads, progress: progress)
                 }
                 report.add(results, of: TraceSummary(question.replayed, path: path, notes: question.notes))
             }
@@ -138,7 +151,24 @@ struct HypothesisCommand: AsyncParsableCommand {
         if requested.count > 1 {
             throw ReplayError.usage("The test needs a single prefetch policy: give --prefetch once.")
         }
-        return try requested.compactMap { $0 }.first.map { try HypothesisPrefetch($0) }
+        var prefetch = try requested.compactMap { $0 }.first.map { try HypothesisPrefetch($0) }
+        if announce != nil, prefetch == nil {
+            throw ReplayError.usage("--announce sends lists to a prefetch policy: add --prefetch planner.")
+        }
+        prefetch?.announcements = try announce.map { text throws(ReplayError) in try AnnouncementOptions(parsing: text)
+        }
+        return prefetch
+    }
+
+    private func hypothesisLearner() throws -> HypothesisLearner {
+        var learner = try HypothesisLearner(learner, prefetch: prefetch(), catalogue: Program.catalogue)
+        learner.pretraining = try pretraining.pretraining()
+        if learner.pretraining != nil, !ReplayJob.begins(learner.withCategories) {
+            throw ReplayError.usage(
+                "--pretrain needs a learner that begins with a trained model: give --learner learned.")
+        }
+        learner.others = try pretraining.traces(besides: traces.flatMap(reading.files).compactMap(\.path))
+        return learner
     }
 
     private func options() throws(ReplayError) -> HypothesisOptions {
@@ -190,6 +220,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     /// The names of the given options that apply to per-user caches only.
     private var optionsOfUsers: [String] {
         (knowing.knowledge == nil ? [] : ["--knowledge"]) + (userCapacity == nil ? [] : ["--user-capacity"])
+            + (pretraining.pretrain == nil ? [] : ["--pretrain"]) + (announce == nil ? [] : ["--announce"])
     }
 
     /// Refuses the options for per-user caches if no trace has users.

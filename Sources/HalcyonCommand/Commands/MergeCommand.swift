@@ -63,6 +63,7 @@ struct MergeCommand: AsyncParsableCommand {
             let parts = [
                 cell.trace, cell.mode == .shared ? "shared cache" : "per-user caches", cell.label, cell.capacity,
                 cell.knowledge.map { "\($0.rawValue) knowledge" }, cell.prefetch.map { "prefetch \($0)" },
+                cell.pretrain.map { "trained on \($0)" },
                 cell.labels == "given" ? nil : "labels \(cell.labels)", cell.seed.map { "seed \($0)" },
             ].compactMap { $0 }
             return "missing: \(cell.hash)  \(parts.joined(separator: ", "))"

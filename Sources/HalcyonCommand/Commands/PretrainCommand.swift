@@ -48,6 +48,14 @@ struct PretrainCommand: AsyncParsableCommand {
     @Option(help: "Read at most this number of requests of each trace.")
     var limit: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Train on part i, from 1, of n parts of the users of each trace, divided by a hash of their numbers. Those of another \
+            part can then test the model.
+            """, valueName: "i/n"))
+    var users: String?
+
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
@@ -68,16 +76,10 @@ struct PretrainCommand: AsyncParsableCommand {
                 try CapacityRequest(parsing: String($0))
             }
             let parameters = try LearnerArguments.parameters(policy)
-            var loaded: [Trace] = []
-            for path in traces {
-                let trace = try Trace.load(path, TraceLoadOptions())
-                guard trace.hasUsers else {
-                    throw ReplayError.data("\(path) has no users, which per-user caches need.")
-                }
-                loaded.append(trace.selection(limit: limit, withUserOnly: true).trace)
-            }
+            let users = try users.map { text throws(ReplayError) in try UserPart(parsing: text) }
             let training = try DeviceTraining(
-                traces: loaded, parameters: parameters, capacities: capacities, seed: seed)
+                traces: traces.map { try PretrainArguments.users(of: $0, limit: limit) }, users: users,
+                parameters: parameters, capacities: capacities, seed: seed)
             if let prefetch { return try train(prefetch, training) }
             let model = try training.train(steps: steps ?? 40_000)
             try Output.write(try model.data(), to: output)

@@ -28,6 +28,7 @@ struct RequestedRuns {
     private let mode: ReplayMode
     private let knowledge: Knowledge
     private let users: UserPart?
+    private let pretraining: Pretraining?
     private let seeds: Int
 
     /// Reads the options.
@@ -42,6 +43,10 @@ struct RequestedRuns {
         mode = command.per == .user ? .perUser : .shared
         knowledge = command.knowing.knowledge ?? .device
         users = try command.users.map { text throws(ReplayError) in try UserPart(parsing: text) }
+        pretraining = try command.pretraining.pretraining()
+        if pretraining != nil, command.pretrained.model != nil {
+            throw ReplayError.usage("--pretrain trains a model, and --model gives one: leave one of them out.")
+        }
         seeds = command.seedCount
 
         var names = command.policy.flatMap(PolicySpec.split)
@@ -66,8 +71,11 @@ struct RequestedRuns {
             && command.restart == nil
         optimum = serves ? try catalogue.policy("belady") : nil
         bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
-        try command.pretrained.requireUse(
-            by: rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } })
+        let policies: [ConfiguredPolicy] = rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } }
+        try command.pretrained.requireUse(by: policies)
+        if pretraining != nil, !policies.contains(where: ReplayJob.begins) {
+            throw ReplayError.usage("--pretrain needs a policy that begins with a trained model: add --policy learned.")
+        }
     }
 
     /// Returns the runs over a loaded trace.
@@ -105,10 +113,11 @@ struct RequestedRuns {
         return jobs.map(ofUsers)
     }
 
-    /// Returns the job for the requested part of the users.
+    /// Returns the job for the requested part of the users, with models of others.
     private func ofUsers(_ job: ReplayJob) -> ReplayJob {
         var job = job
         job.users = users
+        job.pretraining = pretraining
         return job
     }
 

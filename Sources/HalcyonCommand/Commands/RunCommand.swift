@@ -64,6 +64,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "A trained model") var pretrained: ModelArguments
 
+    @OptionGroup(title: "A trained model") var pretraining: PretrainArguments
+
     @Option(
         help: """
             Two tiers in place of one cache: memory=64MB,disk=1GB. A tier may have a policy of its own: \
@@ -187,9 +189,10 @@ struct RunCommand: AsyncParsableCommand {
             try validateNumbers()
             try verifyFiles()
             let runs = try RequestedRuns(self)
+            let others = try pretraining.traces(besides: traces.flatMap(reading.files).compactMap(\.path))
             var reports: [ReplayReport] = []
             for trace in traces {
-                reports.append(stream ? try await streamed(trace, runs) : try await loaded(trace, runs))
+                reports.append(stream ? try await streamed(trace, runs) : try await loaded(trace, runs, others))
             }
             let emphasis = Terminal.allowsEmphasis && output.output == nil
             let options = try table.options()
@@ -212,7 +215,7 @@ struct RunCommand: AsyncParsableCommand {
             reads: traces.flatMap(reading.files) + [
                 ("warm-up trace", warmupTrace.map(ReadingArguments.path)),
                 ("model", pretrained.model), ("prefetch model", prefetching.prefetchModel),
-            ],
+            ] + pretraining.files,
             writes: [("--output", output.output)]
         ).verify()
     }
@@ -234,7 +237,8 @@ struct RunCommand: AsyncParsableCommand {
         return options
     }
 
-    private func loaded(_ trace: String, _ runs: RequestedRuns) async throws -> ReplayReport {
+    private func loaded(_ trace: String, _ runs: RequestedRuns, _ others: [String: Trace]) async throws -> ReplayReport
+    {
         let path = ReadingArguments.path(of: trace)
         var load = try loadOptions(of: trace)
         if per == nil {
@@ -254,7 +258,8 @@ struct RunCommand: AsyncParsableCommand {
             throw ReplayError.data("\(path) has no users for a table by user.")
         }
         let summary = TraceSummary(requests, path: path, notes: notes + self.notes)
-        let sweep = try Sweep(trace: requests, jobs: try runs.jobs(for: requests, summary))
+        var sweep = try Sweep(trace: requests, jobs: try runs.jobs(for: requests, summary))
+        try await sweep.train(on: others, workers: threads)
         let progress = sweep.makeProgress()
         return await showingProgress(progress) {
             await sweep.report(on: summary, workers: threads ?? (timings ? 1 : nil), progress: progress)

@@ -107,6 +107,7 @@ struct SweepCommand: AsyncParsableCommand {
             let parts = [
                 cell.trace, cell.mode == .shared ? "shared cache" : "per-user caches", cell.label, cell.capacity,
                 cell.knowledge.map { "\($0.rawValue) knowledge" }, cell.prefetch.map { "prefetch \($0)" },
+                cell.pretrain.map { "trained on \($0)" },
                 cell.labels == "given" ? nil : "labels \(cell.labels)", cell.seed.map { "seed \($0)" },
             ].compactMap { $0 }
             let state = cell.stored ? "stored" : "about \(duration(cell.estimatedSeconds))"

@@ -132,6 +132,7 @@ package struct SuiteCheck: Sendable {
             return trace == other.trace && own.mode == others.mode && job.job.capacityText == other.job.job.capacityText
                 && own.prefetch == others.prefetch
                 && (own.knowledge ?? others.knowledge) == (others.knowledge ?? own.knowledge)
+                && (own.pretrain ?? others.pretrain) == (others.pretrain ?? own.pretrain)
                 && (own.labels == others.labels || own.labels == "\(LabelControl.given)")
         }
     }
@@ -143,7 +144,7 @@ package struct SuiteCheck: Sendable {
         suite.traces.filter { experiment.traces.isEmpty || experiment.traces.contains($0.name) }.flatMap { trace in
             var groups: [Group] = []
             var places: [CellIdentity: Int] = [:]
-            for job in experiment.jobs {
+            for job in experiment.jobs(onTrace: trace.name) {
                 guard let requests = schedule.requests[.init(trace: trace.name, mode: job.job.mode)] else {
                     continue
                 }
@@ -222,6 +223,7 @@ package struct SuiteCheck: Sendable {
             if case .fixed(let latency) = prefetch.latency { text += " in \((Double(latency) / 1_000).decimals(0))ms" }
         }
         if let knowledge = job.job.statedKnowledge { text += ", \(knowledge.rawValue) knowledge" }
+        if let pretraining = job.job.statedPretraining { text += ", trained on \(pretraining)" }
         if job.labels != .given { text += ", labels \(job.labels)" }
         if seeds > 1 { text += ", \(seeds) seeds" }
         return text

@@ -13,6 +13,7 @@ extension Comparison {
             ("B", false, { $0.a.label == $0.b.label ? "" : $0.b.label }, ""),
             ("capacity", true, { Self.both($0, \.capacity) }, nil),
             ("knowledge", false, { Self.both($0) { $0.knowledge?.rawValue ?? "" } }, ""),
+            ("trained on", false, { Self.both($0) { $0.pretrain ?? "" } }, ""),
             ("prefetch", false, { Self.both($0, \.prefetch) }, "none"),
             ("labels", false, { Self.both($0, \.labels) }, "given"),
             ("seeds", true, { Self.both($0) { $0.seeds.isEmpty ? "-" : "\($0.seeds.count)" } }, "-"),

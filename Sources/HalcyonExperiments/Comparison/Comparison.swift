@@ -32,6 +32,8 @@ public struct Comparison: Sendable, Codable {
         public var mode: ReplayMode
         /// The knowledge. Nil in shared mode, and for policies that do not learn.
         public var knowledge: Knowledge?
+        /// What the models of devices were trained on. Nil without such models.
+        public var pretrain: String?
         /// The prefetching: policy, budget and latency, or `none`.
         public var prefetch: String
         /// The labels; a permutation without its number if several are averaged.
@@ -53,6 +55,7 @@ public struct Comparison: Sendable, Codable {
             capacity = identity.capacityText
             mode = identity.mode
             knowledge = identity.knowledge
+            pretrain = identity.pretrain
             prefetch = identity.prefetchText
             labels = Set(runs.rows.map(\.cell.identity.labels)).count > 1 ? identity.labelControl : identity.labels
             resultVersion = identity.resultVersion

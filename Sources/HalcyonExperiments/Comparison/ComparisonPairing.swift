@@ -158,6 +158,7 @@ extension ResultRow {
         let identity = cell.identity
         let facts = [
             identity.knowledge.map { "\($0.rawValue) knowledge" },
+            identity.pretrain.map { "trained on \($0)" },
             identity.prefetch == nil ? nil : "prefetch \(identity.prefetchText)",
             identity.restart.map { "restart \($0)" },
             identity.labels == "given" ? nil : "labels \(identity.labels)", identity.seed.map { "seed \($0)" },

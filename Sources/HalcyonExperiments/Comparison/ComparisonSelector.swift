@@ -28,7 +28,7 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
         case "trace", "fingerprint", "hash", "suite", "warmup", "users":
             throw .usage(
                 "'\(text.shortened)' cannot be a side of a comparison, because both sides must count the same requests: "
-                    + "write a policy, or labels=…, prefetch=…, knowledge=…, mode=…, capacity=…, seed=…, kernels=…, "
+                    + "write a policy, or labels=…, prefetch=…, knowledge=…, pretrain=…, mode=…, capacity=…, seed=…, kernels=…, "
                     + "result_version=…, build=… or a parameter=…, and use --where to choose traces.")
         default: self = .condition(condition)
         }
@@ -52,7 +52,9 @@ public enum ComparisonSelector: Sendable, Equatable, CustomStringConvertible {
             switch condition.field {
             case "label": .policies
             case "build", "result_version": IgnoredParts(names: ["result_version", "kernels"])
-            case "mode", "prefetch": IgnoredParts(names: [condition.field], loose: ["knowledge", "announce"])
+            case "mode", "prefetch":
+                IgnoredParts(names: [condition.field], loose: ["knowledge", "announce", "pretrain"])
+            case "knowledge": IgnoredParts(names: [condition.field], loose: ["pretrain"])
             case "seed": IgnoredParts()
             case _ where condition.isParameter:
                 IgnoredParts(names: [ResultRow.prefix + condition.parameter], loose: ["kernels"])
@@ -101,7 +103,7 @@ struct IgnoredParts: Equatable {
     /// The parts in which cells of different policies may differ.
     static let policies = IgnoredParts(
         names: ["policy", "parameters", "tier_policies"],
-        loose: ["knowledge", "kernels", "tiers", "tiered", "lifetimes"])
+        loose: ["knowledge", "pretrain", "kernels", "tiers", "tiered", "lifetimes"])
 
     func union(_ other: IgnoredParts) -> IgnoredParts {
         let names = names.union(other.names)
@@ -133,6 +135,7 @@ extension CellIdentity {
             return "\(prefetch.policy)(\(parameters.joined(separator: ","))) \(prefetch.budget) \(prefetch.latencyUs)"
         }
         parts["announce"] = announce
+        parts["pretrain"] = pretrain.map { "\($0) \(pretrainRequests ?? "")" }
         parts["restart"] = restart
         parts["kernels"] = kernels
         parts["users"] = users

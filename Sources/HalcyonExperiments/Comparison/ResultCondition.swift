@@ -14,10 +14,8 @@ public struct ResultCondition: Sendable, Equatable, CustomStringConvertible {
 
     /// The fields besides the parameters of policies.
     package static let fields = [
-        "trace", "policy", "label", "capacity", "mode", "knowledge", "prefetch", "announce", "restart", "labels",
-        "seed",
-        "warmup",
-        "build", "result_version", "kernels", "suite", "users", "fingerprint", "hash",
+        "trace", "policy", "label", "capacity", "mode", "knowledge", "prefetch", "announce", "pretrain", "restart",
+        "labels", "seed", "warmup", "build", "result_version", "kernels", "suite", "users", "fingerprint", "hash",
     ]
 
     /// Reads `field=value`.

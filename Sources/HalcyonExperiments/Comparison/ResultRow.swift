@@ -88,6 +88,7 @@ public struct ResultRow: Sendable {
         ("prefetch_budget", { cell, _ in cell.identity.prefetch.map { .text($0.budget) } }),
         ("prefetch_latency_us", { cell, _ in cell.identity.prefetch.map { .whole($0.latencyUs) } }),
         ("announce", { cell, _ in cell.identity.announce.map { .text($0) } }),
+        ("pretrain", { cell, _ in cell.identity.pretrain.map { .text($0) } }),
         ("restart", { cell, _ in cell.identity.restart.map { .text($0) } }),
         ("time_resolution_us", { cell, _ in cell.trace.timeResolutionUs.map { .whole($0) } }),
         ("warmup", { cell, _ in .text(cell.identity.warmup) }),

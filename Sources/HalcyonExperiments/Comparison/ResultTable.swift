@@ -6,9 +6,8 @@ import HalcyonSupport
 package struct ResultTable: Sendable {
     /// The columns by which ``text(sortedBy:emphasis:)`` can sort.
     package static let columns = [
-        "trace", "mode", "policy", "capacity", "prefetch", "knowledge", "labels", "seeds", "hit_ratio",
-        "byte_hit_ratio",
-        "requests_per_second",
+        "trace", "mode", "policy", "capacity", "prefetch", "knowledge", "pretrain", "labels", "seeds", "hit_ratio",
+        "byte_hit_ratio", "requests_per_second",
     ]
 
     /// The cells.
@@ -67,6 +66,7 @@ package struct ResultTable: Sendable {
             ("policy version", true, { $0.identity.parameters["version"] ?? "" }),
             ("capacity", true, { $0.identity.capacityText }),
             ("knowledge", false, { $0.identity.knowledge?.rawValue ?? "" }),
+            ("trained on", false, { $0.identity.pretrain ?? "" }),
             ("prefetch", false, { $0.identity.prefetchText }), ("labels", false, { $0.identity.labels }),
             ("restart", false, { $0.identity.restart ?? "" }), ("users", false, { $0.identity.users ?? "" }),
             ("version", true, { "\($0.identity.resultVersion)" }),
@@ -77,7 +77,8 @@ package struct ResultTable: Sendable {
         ]
         // Columns in which no row differs from what is usual are left out.
         let usual: [String: Set<String>] = [
-            "knowledge": [""], "prefetch": ["none"], "labels": ["given"], "restart": [""], "users": [""],
+            "knowledge": [""], "trained on": [""], "prefetch": ["none"], "labels": ["given"], "restart": [""],
+            "users": [""],
             "byte hit ratio": ["-"],
         ]
         let columns = shown.filter { column in
@@ -110,6 +111,7 @@ package struct ResultTable: Sendable {
         case "mode": words { $0.identity.mode.rawValue }
         case "policy": words { $0.first.cell.label }
         case "knowledge": words { $0.identity.knowledge?.rawValue ?? "" }
+        case "pretrain": words { $0.identity.pretrain ?? "" }
         case "prefetch": words { $0.identity.prefetchText }
         case "labels": words { $0.identity.labels }
         case "capacity": figures { -Double($0.first.cell.capacity) }
@@ -154,7 +156,8 @@ package struct ResultTable: Sendable {
     private var sortedRows: [ResultRow] { rows.sorted { ResultOrder($0) < ResultOrder($1) } }
 }
 
-/// The order of cells in tables: by trace, mode, policy, capacity, prefetching, knowledge, labels and seed.
+/// The order of cells in tables: by trace, mode, policy, capacity, prefetching, knowledge, what models were trained on, labels
+/// and seed.
 struct ResultOrder: Comparable {
     private let words: [String]
     private let capacity: Int
@@ -167,7 +170,10 @@ struct ResultOrder: Comparable {
         let identity = row.cell.identity
         words = [row.cell.trace.name, identity.mode == .shared ? "0" : "1", row.cell.label]
         capacity = row.cell.capacity
-        rest = [identity.capacityText, identity.prefetchText, identity.knowledge?.rawValue ?? "", identity.labels]
+        rest = [
+            identity.capacityText, identity.prefetchText, identity.knowledge?.rawValue ?? "", identity.pretrain ?? "",
+            identity.labels,
+        ]
         seed = identity.seed ?? 0
         hash = row.hash + (other?.hash ?? "")
     }

@@ -66,26 +66,30 @@ package struct Hypothesis: Sendable {
     /// - Parameters:
     ///   - workers: the number of parallel replays; by default one per core.
     ///   - progress: receives the number of requests served.
-    package func run(workers: Int? = nil, progress: ReplayProgress? = nil) async -> [HypothesisResult] {
+    /// - Throws: `ReplayError` if the users give too little to train a model on.
+    package func run(
+        workers: Int? = nil, progress: ReplayProgress? = nil
+    ) async throws(ReplayError) -> [HypothesisResult] {
         var gathered = cells.map { _ in
             var cell = CellHits()
             cell.permuted = options.permute.map { _ in [] }
             return cell
         }
-        await run(basicArms + firstArms, into: &gathered, workers: workers, progress: progress)
+        try await run(basicArms + firstArms, into: &gathered, workers: workers, progress: progress)
         var evidence = analysed(gathered)
         // All cells need the same permutations, because each is compared with the largest of all cells.
         for (before, now) in zip(options.schedule.stages, options.schedule.stages.dropFirst())
         where evidence.contains(where: \.needsPermutations) {
             let arms = permutedArms(scheme: 0, before..<now)
             progress?.expect(requests(arms))
-            await run(arms, into: &gathered, workers: workers, progress: progress)
+            try await run(arms, into: &gathered, workers: workers, progress: progress)
             evidence = analysed(gathered)
         }
         return zip(cells, evidence).map { cell, evidence in
             HypothesisResult(
                 evidence, field: fields[cell.field], capacity: fields[cell.field].capacities[cell.capacity],
-                learner: learner, permutations: permutationResults(evidence, runner: runners[cell.field]))
+                learner: learner, knowledge: options.knowledge,
+                permutations: permutationResults(evidence, runner: runners[cell.field]))
         }
     }
 
@@ -107,7 +111,9 @@ package struct Hypothesis: Sendable {
                 return (Double(parts.seconds) + Double(parts.attoseconds) * 1e-18) / share
             }
             let cells = Double(fields[number].capacities.count)
-            let learner = seconds(.withCategories(seed: 0))
+            let first = HypothesisJob(field: number, capacity: 0, arm: .withCategories(seed: 0))
+            let training = clock.measure { runner.train(first) }.inSeconds
+            let learner = training + seconds(.withCategories(seed: 0))
             let baselines = self.learner.baselines.indices.reduce(0) { $0 + seconds(.baseline($1)) }
             let learned = Double(basicArms.count - self.learner.baselines.count + firstArms.count)
             least += cells * (learned * learner + baselines)
@@ -157,15 +163,15 @@ package struct Hypothesis: Sendable {
     /// Runs the same arms in all cells and adds their hits.
     private func run(
         _ arms: [HypothesisJob.Arm], into gathered: inout [CellHits], workers: Int?, progress: ReplayProgress?
-    ) async {
+    ) async throws(ReplayError) {
         let jobs = cells.flatMap { cell in
             arms.map { HypothesisJob(field: cell.field, capacity: cell.capacity, arm: $0) }
         }
         let hits = await concurrentMap(jobs, workers: workers) { [runners] job in
-            runners[job.field].run(job, progress: progress)
+            Result { () throws(ReplayError) in try runners[job.field].run(job, progress: progress) }
         }
         for (index, job) in jobs.enumerated() {
-            gathered[index / max(1, arms.count)].add(hits[index], of: job.arm)
+            gathered[index / max(1, arms.count)].add(try hits[index].get(), of: job.arm)
         }
     }
 

@@ -70,6 +70,10 @@ package struct CellIdentity: Sendable, Hashable, Codable {
     package var prefetch: Prefetch?
     /// The announcements with every value; see `AnnouncementOptions`. Nil without.
     package var announce: String?
+    /// What the models of devices were trained on, in the notation of `Pretraining`. Nil without such models.
+    package var pretrain: String?
+    /// The hash of the fingerprints of the traces in ``pretrain``. Nil without other traces.
+    package var pretrainRequests: String?
     /// The restarts between visits; see `RestartOptions`. Nil without.
     package var restart: String?
     /// The seed. Nil if the run draws no random numbers.
@@ -118,6 +122,10 @@ package struct CellIdentity: Sendable, Hashable, Codable {
                 keys: $0.traits.contains(.usesKeys) ? requests.keys : nil, recording: requests.recording)
         }
         announce = job.options.announcements?.description
+        pretrain = job.statedPretraining?.description
+        if let names = job.statedPretraining?.traceNames, !names.isEmpty {
+            pretrainRequests = Self.name(of: Data(names.map { requests.others[$0] ?? "" }.joined(separator: ",").utf8))
+        }
         restart = job.options.restart?.description
         seed = job.isRandomised ? job.options.seed : nil
         users = job.users?.description

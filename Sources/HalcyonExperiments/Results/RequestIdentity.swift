@@ -14,6 +14,8 @@ package struct RequestIdentity: Sendable, Hashable {
     package var keys: String?
     /// The hash of the events and of the durations of fetches that an access log recorded. Nil without a recording.
     package var recording: String?
+    /// The fingerprint of the per-user requests of each other trace that models are trained on, by its name.
+    var others: [String: String] = [:]
 
     /// Hashes a trace. O(requests), and O(keys) for one that was read with keys.
     package init(_ trace: Trace) {

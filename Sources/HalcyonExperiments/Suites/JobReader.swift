@@ -85,6 +85,13 @@ struct JobReader {
         do { return try RestartOptions(parsing: text) } catch { throw value.fault(error.description) }
     }
 
+    /// Reads what models are trained on: `other-users`, names of traces with commas between them, or `none`.
+    func pretraining(_ value: YAMLValue) throws(ReplayError) -> Pretraining? {
+        let text = try value.text(as: "What models are trained on")
+        if text == "none" { return nil }
+        do { return try Pretraining(parsing: text) } catch { throw value.fault(error.description) }
+    }
+
     /// Reads two tiers: `{memory: 64MB, disk: 1GB, memory_policy: lru, memory_lifetime: 300s, latency: "network=150"}`.
     func tiers(_ value: YAMLValue) throws(ReplayError) -> TierOptions {
         let fields = try value.fields(

@@ -90,7 +90,7 @@ private struct SuiteReader {
         let fields = try value.fields(
             accepting: [
                 "name", "traces", "modes", "policies", "capacities", "tiers", "knowledge", "prefetch", "announce",
-                "restart", "seeds", "labels", "permutations", "warmup", "limits",
+                "pretrain", "restart", "seeds", "labels", "permutations", "warmup", "limits",
             ],
             of: "An experiment")
         var experiment = SuiteExperiment(
@@ -148,6 +148,11 @@ private struct SuiteReader {
         experiment.announce = try list(fields["announce"], or: experiment.announce) { value throws(ReplayError) in
             try jobs.announcements(value)
         }
+        experiment.pretrain = try list(fields["pretrain"], or: experiment.pretrain) { value throws(ReplayError) in
+            let pretraining = try jobs.pretraining(value)
+            try verify(pretraining, value, experiment, traces)
+            return pretraining
+        }
         experiment.restart = try fields["restart"].map { value throws(ReplayError) in try jobs.restart(value) }
         if let seeds = fields["seeds"] { experiment.seeds = try jobs.seeds(seeds) }
         if let warmup = fields["warmup"] { experiment.warmup = try jobs.warmup(warmup) }
@@ -173,6 +178,21 @@ private struct SuiteReader {
             experiment.limits = try reader.limits(limits)
         }
         return experiment
+    }
+
+    /// Refuses traces that the suite does not have, and a replayed trace that would leave nothing to train on.
+    private func verify(
+        _ pretraining: Pretraining?, _ value: YAMLValue, _ experiment: SuiteExperiment, _ traces: [String]
+    ) throws(ReplayError) {
+        guard let names = pretraining?.traceNames, !names.isEmpty else { return }
+        if let name = names.first(where: { !traces.contains($0) }) {
+            throw value.fault("the suite has no trace '\(name.shortened)': it has \(traces.joined(separator: ", ")).")
+        }
+        let replayed = experiment.traces.isEmpty ? traces : experiment.traces
+        if let own = replayed.first(where: { names == [$0] }) {
+            throw value.fault(
+                "'\(own)' is replayed, and no model is tested on users that it was trained on: name other traces, too.")
+        }
     }
 
     private func list<Value>(

@@ -71,7 +71,7 @@ public struct Suite: Sendable {
     ///
     /// - Parameter trace: the name of the trace.
     func jobs(onTrace trace: String) -> [SuiteJob] {
-        experiments.filter { $0.traces.isEmpty || $0.traces.contains(trace) }.flatMap(\.jobs)
+        experiments.filter { $0.traces.isEmpty || $0.traces.contains(trace) }.flatMap { $0.jobs(onTrace: trace) }
     }
 }
 
@@ -114,6 +114,9 @@ package struct SuiteExperiment: Sendable {
     package var prefetch: [PrefetchOptions?] = [nil]
     /// The announcements to the devices of per-user caches; `nil` stands for none. Only with prefetching and device knowledge.
     package var announce: [AnnouncementOptions?] = [nil]
+    /// What the models of devices are trained on before the replay; `nil` stands for no such model. Only for policies that begin
+    /// with one, with device knowledge and without tiers. A replayed trace is left out of the traces of its models.
+    package var pretrain: [Pretraining?] = [nil]
     /// The restarts of each device's app between visits; `nil`, the default, for none. Only with device knowledge.
     package var restart: RestartOptions?
     /// The seeds of runs that draw random numbers. The default is 1.
@@ -134,7 +137,18 @@ package struct SuiteExperiment: Sendable {
         self.rows = rows
     }
 
-    /// The jobs in the order of modes, policies, tiers or capacities, knowledge, prefetching, labels and seeds.
+    /// The jobs on a trace, whose models are not trained on it.
+    func jobs(onTrace trace: String) -> [SuiteJob] {
+        jobs.map { job in
+            guard let names = job.job.pretraining?.traceNames, names.contains(trace) else { return job }
+            var other = job
+            other.job.pretraining = .traces(names.filter { $0 != trace })
+            return other
+        }
+    }
+
+    /// The jobs in the order of modes, policies, tiers or capacities, knowledge, prefetching, announcements, pretraining, labels and
+    /// seeds.
     var jobs: [SuiteJob] {
         modes.flatMap { mode in
             rows.flatMap { row in
@@ -142,9 +156,11 @@ package struct SuiteExperiment: Sendable {
                     knowledge.enumerated().flatMap { number, knowledge in
                         prefetch.flatMap { prefetch in
                             announce.enumerated().flatMap { order, announcements in
-                                seeded(
-                                    row, mode, place, knowledge, isFirst: number == 0, prefetch, announcements,
-                                    isFirstAnnouncement: order == 0)
+                                pretrain.enumerated().flatMap { turn, pretraining in
+                                    seeded(
+                                        row, mode, place, knowledge, isFirst: number == 0, prefetch, announcements,
+                                        isFirstAnnouncement: order == 0, pretraining, isFirstPretraining: turn == 0)
+                                }
                             }
                         }
                     }
@@ -161,7 +177,8 @@ package struct SuiteExperiment: Sendable {
 
     private func seeded(
         _ row: Row, _ mode: ReplayMode, _ place: Place, _ knowledge: Knowledge, isFirst: Bool,
-        _ prefetch: PrefetchOptions?, _ announcements: AnnouncementOptions?, isFirstAnnouncement: Bool
+        _ prefetch: PrefetchOptions?, _ announcements: AnnouncementOptions?, isFirstAnnouncement: Bool,
+        _ pretraining: Pretraining?, isFirstPretraining: Bool
     ) -> [SuiteJob] {
         let options = ReplayOptions(warmup: warmup, windows: 1, prefetch: prefetch, restart: restart)
         var job: ReplayJob
@@ -181,6 +198,11 @@ package struct SuiteExperiment: Sendable {
         if job.hasPrefetchPolicyPerUser {
             job.options.announcements = announcements
         } else if !isFirstAnnouncement {
+            return []
+        }
+        if job.mode == .perUser, job.knowledge == .device, job.tiers == nil, ReplayJob.begins(job.policy) {
+            job.pretraining = pretraining
+        } else if !isFirstPretraining {
             return []
         }
         let labels = job.usesCategories ? labels : labels.contains(.given) ? [.given] : []

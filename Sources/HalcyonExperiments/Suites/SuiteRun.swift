@@ -78,6 +78,7 @@ public struct SuiteRun: Sendable {
         let costs = CellCosts(store)
         var schedule = SuiteSchedule(suite: suite.name, cells: [], failures: [])
         var seen: Set<String> = []
+        var fingerprints: [String: String] = [:]
         for reference in suite.traces where options.traces.isEmpty || options.traces.contains(reference.name) {
             let jobs = jobs(onTrace: reference.name)
             guard !jobs.isEmpty else { continue }
@@ -87,7 +88,11 @@ public struct SuiteRun: Sendable {
                 for (mode, jobs) in Self.byMode(jobs) {
                     do {
                         let trace = try reference.selection(of: whole, warmup: warmup, mode: mode)
-                        let requests = RequestIdentity(trace)
+                        var requests = RequestIdentity(trace)
+                        for (name, other) in try others(of: jobs, besides: Set(fingerprints.keys)) {
+                            fingerprints[name] = other.fingerprint
+                        }
+                        requests.others = fingerprints
                         schedule.requests[.init(trace: reference.name, mode: mode)] = requests
                         for cell in cells(
                             jobs, on: trace, requests, of: reference, stored: stored, costs: costs,
@@ -120,6 +125,17 @@ public struct SuiteRun: Sendable {
         }
     }
 
+    /// Reads the other traces that the models of jobs are trained on, by their names, with the requests that per-user caches serve.
+    private func others(of jobs: [SuiteJob], besides known: Set<String> = []) throws -> [String: Trace] {
+        var traces: [String: Trace] = [:]
+        let names = Set(jobs.flatMap { $0.job.statedPretraining?.traceNames ?? [] }).subtracting(known)
+        for reference in suite.traces where names.contains(reference.name) {
+            traces[reference.name] = try reference.selection(
+                of: reference.load(inFileAt: suite.path, for: []), mode: .perUser)
+        }
+        return traces
+    }
+
     private func accepts(_ cell: SuiteSchedule.Cell) -> Bool {
         (options.cells.isEmpty || options.cells.contains(cell.hash)) && options.shard?.contains(cell.hash) != false
     }
@@ -141,7 +157,7 @@ public struct SuiteRun: Sendable {
                     SuiteSchedule.Cell(
                         hash: hash, trace: reference.name, label: job.job.label, capacity: job.job.capacityText,
                         mode: job.job.mode, knowledge: identity.knowledge,
-                        prefetch: job.job.options.prefetch?.policy.description,
+                        prefetch: job.job.options.prefetch?.policy.description, pretrain: identity.pretrain,
                         labels: identity.labels, seed: identity.seed, requests: trace.count,
                         estimatedSeconds: costs.seconds(identity, job: job.job, requests: trace.count),
                         estimatedBytes: CellCosts.bytes(job.job, trace: trace, capacity: resolved.capacity),
@@ -188,7 +204,8 @@ public struct SuiteRun: Sendable {
                     let cells = cells.filter { $0.mode == mode }
                     guard !cells.isEmpty else { continue }
                     let trace = try reference.selection(of: whole, warmup: warmup, mode: mode)
-                    let work = CellWork(cells, trace: trace, name: reference.name, suite: suite.name, keep: keep)
+                    var work = CellWork(cells, trace: trace, name: reference.name, suite: suite.name, keep: keep)
+                    await work.train(cells, on: try others(of: cells.map(\.job)), workers: options.workers)
                     try await run(cells, by: work, of: reference, progress: progress, into: &outcome)
                 }
             } catch let error as StoringFailed {
@@ -266,6 +283,7 @@ private struct CellWork: Sendable {
     private let facts: StoredCell.TraceFacts
     private let suite: String
     private let keep: @Sendable (StoredCell, CellProvenance) throws -> Void
+    private var models: TrainedModels?
 
     init(
         _ cells: [SuiteSchedule.Cell], trace: Trace, name: String, suite: String,
@@ -281,6 +299,12 @@ private struct CellWork: Sendable {
         self.keep = keep
     }
 
+    /// Trains the models that the devices of the cells begin with.
+    mutating func train(_ cells: [SuiteSchedule.Cell], on others: [String: Trace], workers: Int?) async {
+        models = await TrainedModels(
+            for: cells.map { ($0.job.job, $0.job.labels) }, over: input, others: others, workers: workers)
+    }
+
     /// Runs a cell and keeps its result. Returns why the cell cannot be run, if so.
     func run(_ cell: SuiteSchedule.Cell, progress: ReplayProgress?) throws -> ReplayError? {
         var job = cell.job.job
@@ -290,7 +314,9 @@ private struct CellWork: Sendable {
         let outcome: ReplayOutcome
         do throws(ReplayError) {
             let labelled = input.relabelled(try cell.job.labels.applied(to: input.trace))
-            outcome = try job.resolved(for: labelled).measured(over: labelled, progress: progress)
+            let models = try models?.models(of: cell.job.job, labels: cell.job.labels)
+            outcome = try job.resolved(for: labelled).beginning(with: models).measured(
+                over: labelled, progress: progress)
         } catch {
             return error
         }

@@ -20,6 +20,8 @@ public struct SuiteSchedule: Sendable, Encodable {
         package var knowledge: Knowledge?
         /// The prefetch policy. Nil without.
         package var prefetch: String?
+        /// What the models of devices are trained on. Nil without such models.
+        package var pretrain: String?
         /// The labels of the requests.
         package var labels: String
         /// The seed. Nil if the run draws no random numbers.
@@ -37,8 +39,8 @@ public struct SuiteSchedule: Sendable, Encodable {
         let identity: CellIdentity
 
         enum CodingKeys: String, CodingKey {
-            case hash, trace, label, capacity, mode, knowledge, prefetch, labels, seed, requests, estimatedSeconds,
-                estimatedBytes, stored
+            case hash, trace, label, capacity, mode, knowledge, prefetch, pretrain, labels, seed, requests,
+                estimatedSeconds, estimatedBytes, stored
         }
     }
 

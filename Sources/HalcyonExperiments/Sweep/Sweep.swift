@@ -19,7 +19,7 @@ public struct Sweep: Sendable {
     /// The jobs, in the order of their results.
     public let jobs: [ReplayJob]
     private let input: ReplayInput
-    private let resolved: [ResolvedJob]
+    private var resolved: [ResolvedJob]
 
     /// Creates a sweep over jobs.
     ///
@@ -65,6 +65,19 @@ public struct Sweep: Sendable {
         try self.init(
             trace: trace, policies: policies.map { try catalogue.policy($0) },
             capacities: capacities.map { try CapacityRequest(parsing: $0) }, options: options)
+    }
+
+    /// Trains the models that devices begin with, before the jobs are run: once for the jobs that share them.
+    ///
+    /// - Parameters:
+    ///   - traces: the other traces that the jobs name, by these names.
+    ///   - workers: the number of models to train in parallel; by default one per core.
+    /// - Throws: `ReplayError` if users give too little to learn from.
+    package mutating func train(on traces: [String: Trace], workers: Int?) async throws(ReplayError) {
+        let models = await TrainedModels(for: jobs.map { ($0, .given) }, over: input, others: traces, workers: workers)
+        for index in resolved.indices {
+            resolved[index] = resolved[index].beginning(with: try models.models(of: jobs[index], labels: .given))
+        }
     }
 
     /// Returns a progress for ``run(workers:progress:)``.

@@ -140,6 +140,14 @@ public struct LearnedParameters: PolicyParameters {
         groups = pretrained.groups
     }
 
+    /// Starts with a model that a cache with these parameters trained further. With `auto`, the network is that of the model.
+    mutating func start(with pretrained: PretrainedModel) {
+        if model == .auto {
+            (hidden, baseWindow, groups) = (pretrained.hidden, pretrained.baseWindow, pretrained.groups)
+        }
+        (self.pretrained, model) = (pretrained, .continuing)
+    }
+
     /// The trained model that the policy starts with, if any.
     var start: PretrainedModel? {
         switch model {

@@ -24,10 +24,7 @@ extension LearnedPolicy {
         _ parameters: LearnedParameters, startingWith model: [UInt8]
     ) throws(PolicyError) -> LearnedParameters {
         var started = parameters
-        do { started.pretrained = try PretrainedModel(parsing: Data(model)) } catch {
-            throw .conflict(error.description)
-        }
-        started.model = .continuing
+        do { try started.start(with: PretrainedModel(parsing: Data(model))) } catch { throw .conflict(error.description) }
         if let conflict = started.conflict { throw .conflict(conflict) }
         return started
     }

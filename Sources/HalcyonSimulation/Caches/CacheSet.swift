@@ -13,6 +13,8 @@ import HalcyonTrace
 struct CacheSet {
     /// The policy of each cache, or of its disk tier.
     private let policy: ConfiguredPolicy
+    /// The policies of caches that begin with a pretrained model, in place of ``policy``.
+    private let pretrained: DeviceModels?
     /// The policy of each memory tier; ``policy`` without tiers.
     private let memoryPolicy: ConfiguredPolicy
     private let isPerUser: Bool
@@ -58,6 +60,7 @@ struct CacheSet {
         numbersEntries = job.mode == .perUser && facts.input == nil && prefetch == nil
         usesCategories = job.traits.contains(.usesCategories) || prefetch != nil
         policy = job.mainPolicy
+        pretrained = resolved.models
         memoryPolicy = job.memoryPolicy ?? job.mainPolicy
         isPerUser = job.mode == .perUser
         seed = job.options.seed
@@ -247,6 +250,7 @@ struct CacheSet {
         adjust(&context, number)
         if trainsDevices { (models.memory as? LearnedModel)?.beginDevice() }
         guard var memory = memoryContext else {
+            let policy = pretrained?.policy(ofUser: number) ?? policy
             return TieredCache(
                 memory: policy.makeCache(context, model: models.disk ?? models.memory, times: times), disk: nil,
                 recyclesNumbers: recyclesNumbers,

@@ -16,6 +16,7 @@ struct PrefetchLane {
     private let makePolicy: (PretrainedPlanner?) -> any PrefetchPolicy
     /// What the planner of the next device starts with.
     private var start: PretrainedPlanner?
+    private let models: DeviceModels?
     /// Whether each cache has a policy of its own.
     let hasPolicyPerCache: Bool
     /// The cache that is being served, if each has a policy of its own.
@@ -68,6 +69,7 @@ struct PrefetchLane {
         let makePolicy = { [context] in options.makePolicy(context, from: $0) }
         self.makePolicy = makePolicy
         start = options.pretrained
+        models = resolved.models
         policy = makePolicy(start)
         hasPolicyPerCache = job.hasPrefetchPolicyPerUser
         let warmup = facts.warmup
@@ -95,7 +97,7 @@ struct PrefetchLane {
     mutating func open(_ cache: TieredCache, number: Int) {
         if hasPolicyPerCache {
             current = number
-            policy = makePolicy(start)
+            policy = makePolicy(models?.planner(ofUser: number) ?? start)
             timers = VisitTimers(idleTime: options.idleTime)
             isKnownSet.removeAll(keepingCapacity: true)
             objects.forget()

@@ -22,6 +22,7 @@ public struct DeviceTraining: Sendable {
     private let jobs: [ReplayJob]
     private let parameters: LearnedParameters
     private let seed: UInt64
+    private let users: UserPart?
 
     /// Creates a training.
     ///
@@ -29,18 +30,30 @@ public struct DeviceTraining: Sendable {
     ///   - traces: the traces, with a user in each request.
     ///   - parameters: the parameters of the policy. The group `workload` should be on.
     ///   - capacities: the capacities of a cache, in turn.
+    ///   - users: the part of the users of each trace to train on. Nil by default: all.
     /// - Throws: ``ReplayError`` if there is no trace or capacity, a request has no user, or a capacity is 0.
     public init(
-        traces: [Trace], parameters: LearnedParameters = LearnedParameters(), capacities: [CapacityRequest],
-        seed: UInt64 = 1
+        traces: [Trace], users: UserPart? = nil, parameters: LearnedParameters = LearnedParameters(),
+        capacities: [CapacityRequest], seed: UInt64 = 1
     ) throws(ReplayError) {
-        guard !traces.isEmpty, !capacities.isEmpty else {
+        try self.init(
+            inputs: traces.map { ReplayInput($0) }, users: users, parameters: parameters, capacities: capacities,
+            seed: seed)
+    }
+
+    /// Creates a training on traces whose requests are known by user.
+    init(
+        inputs: [ReplayInput], users: UserPart?, parameters: LearnedParameters, capacities: [CapacityRequest],
+        seed: UInt64
+    ) throws(ReplayError) {
+        guard !inputs.isEmpty, !capacities.isEmpty else {
             throw .usage("A model is trained on at least one trace, in caches of at least one capacity.")
         }
         guard parameters.learns else {
             throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
         }
-        for trace in traces where trace.count == 0 || !trace.hasUsers || trace.users.contains(Trace.noUser) {
+        for trace in inputs.map(\.trace)
+        where trace.count == 0 || !trace.hasUsers || trace.users.contains(Trace.noUser) {
             throw .data("Per-user caches need a request, and a user in every request.")
         }
         var parameters = parameters
@@ -53,13 +66,12 @@ public struct DeviceTraining: Sendable {
             ReplayJob(
                 policy: policy, capacity: $0, mode: .perUser, knowledge: .device, options: ReplayOptions(seed: seed))
         }
-        inputs = traces.map { [jobs] in ReplayInput($0, for: jobs) }
-        for (input, trace) in zip(inputs, traces) {
+        for input in inputs {
             for job in jobs where try job.resolved(for: input).capacity == 0 {
-                throw .usage("A cache of \(job.capacity) holds nothing of a trace of \(trace.count) requests.")
+                throw .usage("A cache of \(job.capacity) holds nothing of a trace of \(input.trace.count) requests.")
             }
         }
-        (self.parameters, self.seed) = (parameters, seed)
+        (self.inputs, self.parameters, self.seed, self.users) = (inputs, parameters, seed, users)
     }
 
     /// Trains the model. O(steps), and O(requests) for each time that all users have been replayed. It ends with the part of a
@@ -76,7 +88,7 @@ public struct DeviceTraining: Sendable {
             for part in 1...Self.parts {
                 for (number, input) in inputs.enumerated() {
                     var job = jobs[(turn + part + number) % jobs.count]
-                    job.users = try UserPart(parsing: "\(part)/\(Self.parts)")
+                    job.users = (users ?? UserPart(number: 1, of: 1)).divided(part, of: Self.parts)
                     _ = try job.resolved(for: input).run(over: input, model: model)
                     if model.trainingSteps >= steps { break training }
                 }
@@ -104,7 +116,7 @@ public struct DeviceTraining: Sendable {
         for part in 1...Self.parts {
             for (number, input) in inputs.enumerated() {
                 var job = jobs[(part + number) % jobs.count]
-                job.users = try UserPart(parsing: "\(part)/\(Self.parts)")
+                job.users = (users ?? UserPart(number: 1, of: 1)).divided(part, of: Self.parts)
                 job.options.prefetch = prefetch
                 job.comparesWithoutPrefetching = false
                 prefetch.pretrained = try job.resolved(for: input).run(over: input).planner ?? prefetch.pretrained

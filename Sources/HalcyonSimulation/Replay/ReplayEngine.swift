@@ -131,6 +131,7 @@ extension ResolvedJob {
     /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/knowledge`` specifies.
     package func run(over input: ReplayInput, model: AnyObject? = nil, progress: ReplayProgress? = nil) -> ReplayOutcome
     {
+        precondition((job.statedPretraining == nil) == (models == nil), "\(job.label): models that were not trained")
         let facts = SourceFacts(input, job: job)
         let began = ThreadTime.seconds
         var run = JobRun(self, facts: facts, model: model)

@@ -28,6 +28,9 @@ public struct ReplayJob: Sendable {
     /// Positions, windows and the warm-up stay those of the whole trace. Results of all parts add up to that of the whole,
     /// so policies that share a model between users, and prefetching by one policy for all, are refused.
     public var users: UserPart?
+    /// The users that the models of devices are trained on before the replay. Nil by default: the policy says what a model
+    /// begins with.
+    package var pretraining: Pretraining?
     /// The two tiers that replace each cache. Nil by default.
     public var tiers: TierOptions?
     /// The warm-up, seed, tables, timings and prefetching.
@@ -120,7 +123,9 @@ public struct ReplayJob: Sendable {
     ///
     /// - Throws: ``ReplayError`` as `resolved(for:)`.
     public func run(over input: ReplayInput, progress: ReplayProgress? = nil) throws(ReplayError) -> RunResult {
-        try resolved(for: input).measured(over: input, progress: progress).result
+        try resolved(for: input).beginning(with: DeviceModels(for: self, over: input, others: [])).measured(
+            over: input, progress: progress
+        ).result
     }
 
     /// Returns the job with its capacities in the unit of the trace.
@@ -145,6 +150,7 @@ public struct ReplayJob: Sendable {
         try verifyPolicy()
         try verifyUsers()
         try verifyAnnouncements()
+        try verifyPretraining(trace)
         try verifyRestart(hasTimes: !trace.report.noTimes)
         if options.restart != nil, !trace.lifetimes.isEmpty {
             throw .usage("--restart and --use-ttl cannot be combined: leave one of them out.")
@@ -185,6 +191,11 @@ public struct ReplayJob: Sendable {
             throw ReplayError.usage(
                 "Announcements are what all users requested in the last period, and a stream is read once: leave --stream or "
                     + "--announce out.")
+        }
+        if pretraining != nil {
+            throw ReplayError.usage(
+                "Models are trained on whole traces before the replay, and a stream is read once: leave --stream or --pretrain out."
+            )
         }
         try verifyPolicy()
         try verifyUsers()
@@ -333,6 +344,15 @@ package struct ResolvedJob: Sendable {
     package let capacity: Int
     /// The capacity of the memory tier. Nil without tiers.
     let memoryCapacity: Int?
+    /// The models that the caches begin with. A job with ``ReplayJob/statedPretraining`` needs them.
+    private(set) var models: DeviceModels?
+
+    /// Returns the job with caches that begin with models.
+    package func beginning(with models: DeviceModels?) -> ResolvedJob {
+        var job = self
+        job.models = models
+        return job
+    }
 
     /// Whether all caches use one model, so that requests must be served in order of time.
     var sharesModel: Bool { job.mode == .perUser && job.policies.contains(where: \.learns) && job.knowledge != .device }

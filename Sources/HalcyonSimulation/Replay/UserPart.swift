@@ -29,6 +29,14 @@ public struct UserPart: Sendable, Hashable, CustomStringConvertible {
         self.count = count
     }
 
+    /// Creates part `number`, from 1, of `count` parts.
+    init(number: Int, of count: Int) { (self.number, self.count) = (number, count) }
+
+    /// Returns a part of this part, from 1.
+    func divided(_ part: Int, of parts: Int) -> UserPart {
+        UserPart(number: number + count * (part - 1), of: count * parts)
+    }
+
     /// `1/4`.
     public var description: String { "\(number)/\(count)" }
 

@@ -48,14 +48,14 @@ extension ReplayReport {
     private static let texts: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity_asked", "capacity_unit", "halcyon_version",
         "knowledge", "prefetch", "prefetch_budget", "kernels", "prefetch_kernels", "by", "name", "build_id",
-        "announcements", "restart",
+        "announcements", "pretrain", "restart",
     ]
 
     /// The columns that a row of a category or a user shares with its run.
     private static let identity: Set = [
         "trace", "fingerprint", "mode", "policy", "label", "capacity", "capacity_asked", "capacity_unit", "caches",
         "warmup_requests", "seed", "halcyon_version", "knowledge", "result_version", "build_id", "kernels", "prefetch",
-        "prefetch_budget", "fetch_latency_us", "prefetch_kernels", "announcements", "restart",
+        "prefetch_budget", "fetch_latency_us", "prefetch_kernels", "announcements", "pretrain", "restart",
     ]
 
     /// Returns a column of a category or a user that its counts determine; `nil` for another column.
@@ -104,6 +104,7 @@ extension ReplayReport {
             ("build_id", { report, _ in report.buildId }),
             ("device_mean_bytes", { $1.deviceMetadata.map { "\($0.meanBytes)" } ?? "" }),
             ("device_largest_bytes", { $1.deviceMetadata.map { "\($0.largestBytes)" } ?? "" }),
+            ("pretrain", { $1.pretrain ?? "" }),
             ("restart", { $1.restart ?? "" }),
         ]
     }

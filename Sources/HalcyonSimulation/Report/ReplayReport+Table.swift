@@ -40,6 +40,9 @@ extension ReplayReport {
         text += "\n"
         text += Self.lines(of: trace.notes)
         if let note = KernelInfo.note(runs.flatMap(\.allKernels)) { text += "  note: \(note)\n" }
+        if let pretraining = runs.lazy.compactMap(\.pretrain).first.flatMap({ try? Pretraining(parsing: $0) }) {
+            text += "  note: \(pretraining.sentence)\n"
+        }
         if let run = runs.first, run.warmupRequests > 0 {
             let warmup = run.warmupRequests.counted("request")
             text += "  note: the first \(warmup) warm up the cache and are not counted.\n"

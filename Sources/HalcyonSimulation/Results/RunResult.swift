@@ -28,6 +28,9 @@ public struct RunResult: Sendable, Codable {
     /// What the learners and the prefetch policies of per-user caches saw. Nil in shared mode, and for policies that do not
     /// learn.
     public var knowledge: Knowledge?
+    /// What the models of devices were trained on before the replay: `other-users`, or the names of other traces. Nil without
+    /// pretraining, and for policies that begin with no such model.
+    public var pretrain: String?
     /// The restarts between visits: `visits`. Nil without.
     public var restart: String?
     /// The part of the users that was replayed: `1/4`. Nil for all users.
@@ -167,7 +170,8 @@ extension RunResult {
             admissionRule: policies.lazy.compactMap(\.info.admissionRule).first, capacity: resolved.capacity,
             capacityAsked: job.capacity.description, capacityUnit: facts.sizeUnit, mode: job.mode,
             caches: caches.caches,
-            knowledge: job.statedKnowledge, restart: job.options.restart?.description,
+            knowledge: job.statedKnowledge, pretrain: job.statedPretraining?.description,
+            restart: job.options.restart?.description,
             userPart: job.users?.description, requests: total.requests, hits: total.hits,
             objectHitRatio: total.objectHitRatio, byteHitRatio: total.byteHitRatio, bytesFetched: total.bytesFetched,
             evictions: caches.evictions,

@@ -3,6 +3,7 @@ import HalcyonEviction
 import HalcyonLearning
 import HalcyonPrefetch
 import HalcyonSimulation
+import HalcyonTrace
 
 /// The learner with and without categories, and the baselines.
 package struct HypothesisLearner: Sendable {
@@ -16,6 +17,11 @@ package struct HypothesisLearner: Sendable {
     /// The prefetch policy of the learner, with and without categories. Nil by default. Baselines run without
     /// prefetching.
     package var prefetch: HypothesisPrefetch?
+    /// What the models of devices are trained on, with the labels of each arm, for per-user caches with device knowledge. Nil by
+    /// default: no such models.
+    package var pretraining: Pretraining?
+    /// The other traces of ``pretraining``, by their names.
+    package var others: [String: Trace] = [:]
 
     /// The feature groups of the learned policy that depend on categories.
     package static let categoryGroups = ["category", "user"]
@@ -48,8 +54,8 @@ package struct HypothesisLearner: Sendable {
     /// Creates the learner that `text` names, such as `learned(horizon=1)`.
     ///
     /// - Parameter prefetch: the prefetch policy of both forms. The learner without prefetching is then the first
-    ///   baseline.
-    /// - Throws: `PolicyError` if there is no such policy, or it has no category feature groups.
+    ///   baseline, and may be any policy: `lru` tests prefetching alone.
+    /// - Throws: `PolicyError` if there is no such policy, or it has no category feature groups and there is no prefetching.
     package init(
         _ text: String = "learned", baselines: [String] = HypothesisLearner.standardBaselines,
         prefetch: HypothesisPrefetch? = nil, catalogue: PolicyCatalogue = .laboratory
@@ -58,12 +64,16 @@ package struct HypothesisLearner: Sendable {
         withCategories = try catalogue.policy(spec.description)
         withoutCategories = withCategories
         // A policy without these groups is refused in the words of the catalogue.
-        var groups = spec
-        groups.settings.removeAll { Self.categoryGroups.contains($0.name) }
-        groups.settings += Self.categoryGroups.map { PolicySpec.Setting($0, "on") }
-        _ = try catalogue.policy(groups.description)
+        let groups = Set(Self.categoryGroups)
+        if prefetch == nil, !groups.isSubset(of: withCategories.parameters.map(\.name)) {
+            var spec = spec
+            spec.settings = Self.categoryGroups.map { PolicySpec.Setting($0, "on") }
+            _ = try catalogue.policy(spec.description)
+        }
         var policies = prefetch == nil ? [] : [withCategories]
-        for name in baselines { policies.append(try catalogue.policy(name)) }
+        for name in baselines where prefetch == nil || name != withCategories.label {
+            policies.append(try catalogue.policy(name))
+        }
         self.baselines = policies
         self.prefetch = prefetch
     }
@@ -75,6 +85,8 @@ package struct HypothesisPrefetch: Sendable {
     package let withCategories: PrefetchOptions
     /// The same planner without category features.
     package let withoutCategories: PrefetchOptions
+    /// The announcements to the devices of per-user caches with device knowledge. Nil by default: none.
+    package var announcements: AnnouncementOptions?
 
     /// Creates the two forms of the planner.
     ///

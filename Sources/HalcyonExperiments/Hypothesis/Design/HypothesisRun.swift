@@ -25,8 +25,9 @@ struct FieldRunner: Sendable {
     let options: HypothesisOptions
     /// The strata of each way to permute labels.
     let strata: [LabelStrata]
+    /// The strata of the other traces that models are trained on, for each way to permute labels, by name.
+    private let otherStrata: [[String: LabelStrata]]
     private let input: ReplayInput
-    private let unlabelled: Trace
 
     init(
         _ field: HypothesisField, learner: HypothesisLearner, options: HypothesisOptions
@@ -34,26 +35,69 @@ struct FieldRunner: Sendable {
         var strata: [LabelStrata] = []
         for scheme in options.permute { strata.append(try LabelStrata(scheme, of: field.trace)) }
         self.strata = strata
-        unlabelled = field.trace.withOneCategory()
+        otherStrata = try options.permute.map { scheme throws(ReplayError) in
+            var strata: [String: LabelStrata] = [:]
+            for (name, trace) in learner.others {
+                guard trace.hasCategories else {
+                    throw .data(
+                        "\(name) has no categories, which the models of this test are trained with: name another trace."
+                    )
+                }
+                strata[name] = try LabelStrata(scheme, of: trace)
+            }
+            return strata
+        }
         self.field = field
         self.learner = learner
         self.options = options
         units = ResamplingUnits(field.trace, warmup: .share(options.warmup), seed: options.seed)
         input = Self.input(field.trace, field, learner)
+        for capacity in field.capacities.indices {
+            let arms = [HypothesisJob.Arm.withCategories(seed: 0)] + learner.baselines.indices.map { .baseline($0) }
+            for arm in arms {
+                _ = try replay(HypothesisJob(field: 0, capacity: capacity, arm: arm), ReplayOptions()).resolved(
+                    for: input)
+            }
+        }
     }
 
     /// Runs one arm. Returns its hits and requests, in total and by unit.
-    func run(_ job: HypothesisJob, progress: ReplayProgress?) -> ArmHits {
-        var trace = field.trace
-        switch job.arm {
-        case .withCategories, .baseline: break
-        case .withoutCategories: trace = unlabelled
-        case .permuted(let scheme, let number, _):
-            trace = permutation(number, scheme: scheme).applied(to: trace)
-        }
-        let counts = recorder(job, units.replayOptions, over: input.relabelled(trace), progress: progress)
+    ///
+    /// - Throws: `ReplayError` if the users give too little to train a model on.
+    func run(_ job: HypothesisJob, progress: ReplayProgress?) throws(ReplayError) -> ArmHits {
+        let input = input.relabelled(labelled(field.trace, job.arm) { strata[$0] })
+        let counts = try recorder(
+            job, units.replayOptions, over: input, models: models(job, over: input), progress: progress)
         return ArmHits(hits: counts.total.hits, requests: counts.total.requests, byUnit: units.hits(counts))
     }
+
+    /// Returns a trace with the labels of an arm.
+    ///
+    /// - Parameter strata: the strata of the trace for a way to permute labels.
+    private func labelled(
+        _ trace: Trace, _ arm: HypothesisJob.Arm, strata: (_ scheme: Int) -> LabelStrata?
+    ) -> Trace {
+        switch arm {
+        case .withCategories, .baseline: return trace
+        case .withoutCategories: return trace.withOneCategory()
+        case .permuted(let scheme, let number, _):
+            guard let strata = strata(scheme) else { return trace }
+            return LabelPermutation(
+                within: strata, objects: trace.objectCount, seed: options.seed, number: number
+            ).applied(to: trace)
+        }
+    }
+
+    /// Trains the models of an arm with its labels; `nil` if it has none.
+    func models(_ job: HypothesisJob, over input: ReplayInput) throws(ReplayError) -> DeviceModels? {
+        let others = (learner.pretraining?.traceNames ?? []).compactMap { name in
+            learner.others[name].map { labelled($0, job.arm) { otherStrata[$0][name] } }
+        }
+        return try DeviceModels(for: replay(job, ReplayOptions()), over: input, others: others)
+    }
+
+    /// Trains the models of an arm with the labels of the trace, for measurements of speed.
+    func train(_ job: HypothesisJob) { _ = try? models(job, over: input) }
 
     /// Returns a permutation of the labels.
     ///
@@ -69,14 +113,24 @@ struct FieldRunner: Sendable {
         return (Self.input(trace, field, learner), Double(trace.count) / Double(field.trace.count))
     }
 
-    /// Runs one arm over other requests, for measurements of speed.
+    /// Runs one arm over other requests, without models of other users, for measurements of speed.
     func run(_ job: HypothesisJob, over input: ReplayInput) {
-        _ = recorder(job, ReplayOptions(), over: input, progress: nil)
+        _ = recorder(job, ReplayOptions(), over: input, models: nil, progress: nil)
     }
 
     private func recorder(
-        _ job: HypothesisJob, _ options: ReplayOptions, over input: ReplayInput, progress: ReplayProgress?
+        _ job: HypothesisJob, _ options: ReplayOptions, over input: ReplayInput, models: DeviceModels?,
+        progress: ReplayProgress?
     ) -> Recorder {
+        var replay = replay(job, options)
+        if models == nil { replay.pretraining = nil }
+        // The initialiser has resolved every job once, so no resolution fails here.
+        guard let resolved = try? replay.resolved(for: input) else { preconditionFailure("a job that was verified") }
+        return resolved.beginning(with: models).run(over: input, progress: progress).recorder
+    }
+
+    /// Returns the replay of an arm.
+    private func replay(_ job: HypothesisJob, _ options: ReplayOptions) -> ReplayJob {
         let (policy, prefetch, seed): (ConfiguredPolicy, PrefetchOptions?, Int) =
             switch job.arm {
             case .withCategories(let seed), .permuted(_, _, let seed):
@@ -93,9 +147,11 @@ struct FieldRunner: Sendable {
             knowledge: self.options.knowledge,
             options: options)
         replay.comparesWithoutPrefetching = false
-        // The initialiser of the field has resolved every capacity once, so no resolution fails here.
-        guard let resolved = try? replay.resolved(for: input) else { preconditionFailure("a job that was verified") }
-        return resolved.run(over: input, progress: progress).recorder
+        if field.mode == .perUser {
+            replay.pretraining = learner.pretraining
+            if prefetch != nil { replay.options.announcements = learner.prefetch?.announcements }
+        }
+        return replay
     }
 
     private static func input(

@@ -42,8 +42,13 @@ extension HypothesisReport {
             drawn.units == ResamplingUnits.Kind.users.rawValue
             ? "\(drawn.count.grouped) users or groups of users"
             : "\(drawn.count.grouped) time blocks, worth \(Int(drawn.effectiveCount)) independent ones"
-        let ahead = result.prefetch.map { ", \($0.policy) prefetches \($0.budget)" } ?? ""
-        let user = result.mode == .perUser ? " a user, \(options.knowledge.rawValue) knowledge" : ""
+        let ahead =
+            result.prefetch.map { prefetch in
+                ", \(prefetch.policy) prefetches \(prefetch.budget)"
+                    + (prefetch.announcements.map { ", announced \($0)" } ?? "")
+            } ?? ""
+        var user = result.knowledge.map { " a user, \($0.rawValue) knowledge" } ?? ""
+        if let pretrain = result.pretrain { user += ", models trained on \(pretrain)" }
         return "capacity \(amount)\(requested)\(user)\(ahead), "
             + "\(result.requests.grouped) requests counted; intervals over \(units)"
     }

@@ -87,6 +87,8 @@ package struct HypothesisResult: Sendable, Codable {
         package var latency: String
         /// The matrix routines of the prefetch policy.
         package var kernels: KernelInfo?
+        /// The announcements to each device, with every value. Nil without.
+        package var announcements: String?
     }
 
     /// The units that the intervals are based on.
@@ -119,6 +121,11 @@ package struct HypothesisResult: Sendable, Codable {
     package var capacityAsked: String
     /// The unit of the capacity.
     package var capacityUnit: SizeUnit
+    /// What the learners and the prefetch policies of per-user caches saw. Nil for a shared cache.
+    package var knowledge: Knowledge?
+    /// What the models of devices were trained on, with the labels of each arm: `other-users`, or the names of other traces. Nil
+    /// without such models.
+    package var pretrain: String?
     /// The number of counted requests, without the warm-up.
     package var requests: Int
     /// The verdict.
@@ -153,7 +160,7 @@ package struct HypothesisResult: Sendable, Codable {
 
     init(
         _ evidence: CellEvidence, field: HypothesisField, capacity request: CapacityRequest,
-        learner: HypothesisLearner, permutations: [Permutation]
+        learner: HypothesisLearner, knowledge: Knowledge, permutations: [Permutation]
     ) {
         mode = field.mode
         capacity = field.resolved(request)
@@ -162,6 +169,12 @@ package struct HypothesisResult: Sendable, Codable {
         requests = evidence.hits.withCategories.first?.requests ?? 0
         verdict = HypothesisVerdict(evidence)
         sentence = HypothesisSentence(evidence, verdict: verdict).text
+        if mode == .perUser {
+            self.knowledge = knowledge
+            pretrain = learner.pretraining?.description
+            sentence += " With \(knowledge.rawValue) knowledge"
+            sentence += learner.pretraining.map { " and models \($0.words)." } ?? "."
+        }
         smallestDetectable = evidence.smallestDetectable
         withMinusWithout = evidence.overWithout
         self.permutations = permutations
@@ -178,7 +191,8 @@ package struct HypothesisResult: Sendable, Codable {
                 policy: options.policy.description, parameters: options.parameters,
                 budget: options.budget.description,
                 fetchLatency: options.latency.shortest, bandwidth: options.latency.bandwidth,
-                latency: options.latency.description, kernels: KernelInfo(options))
+                latency: options.latency.description, kernels: KernelInfo(options),
+                announcements: field.mode == .perUser ? $0.announcements?.description : nil)
         }
         kernels = KernelInfo(learner.withCategories)
         arms = Self.arms(evidence, learner)
