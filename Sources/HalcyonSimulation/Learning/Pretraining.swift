@@ -68,7 +68,7 @@ package struct PretrainingKey: Hashable, Sendable {
     package let pretraining: Pretraining
     let policy: String
     let capacity: String
-    let prefetch: PrefetchOptions?
+    let prefetch: String?
     let seed: UInt64
 }
 
@@ -76,6 +76,10 @@ extension ReplayJob {
     /// ``pretraining`` where it decides the result: for a policy or a planner that begins with a pretrained model. Nil otherwise.
     package var statedPretraining: Pretraining? {
         tiers == nil && (Self.begins(policy) || plannerBegins) ? pretraining : nil
+    }
+
+    private static func describing(_ prefetch: PrefetchOptions) -> String {
+        "\(prefetch.parameters.sorted { $0.key < $1.key }) \(prefetch.budget) \(prefetch.latency.shortest)"
     }
 
     /// Whether the prefetch policy is a planner without a model of its own.
@@ -86,7 +90,7 @@ extension ReplayJob {
         statedPretraining.map {
             PretrainingKey(
                 pretraining: $0, policy: policy.label, capacity: capacity.description,
-                prefetch: plannerBegins ? options.prefetch : nil, seed: options.seed)
+                prefetch: plannerBegins ? options.prefetch.map(Self.describing) : nil, seed: options.seed)
         }
     }
 
