@@ -43,9 +43,9 @@ public struct DiskStorageConfig: Sendable {
     /// The latest 16,384 calls of the policy are kept, with keyed hashes of all names, in `.halcyon/policy-disk.json`
     /// and `.halcyon/policy-memory.json` in the cache's folder, at most 4 MB each. They are written whole or not at
     /// all when the app goes to the background, by ``DiskStorage/flush()``, and when the cache is closed.
-    /// ``ImageCache/clearDiskCache()`` removes them, and forgetting a user the calls for the user. While there were
-    /// no more calls, the next start decides as if the process had gone on; then it starts with the model as it was
-    /// and with the latest calls. Files of earlier starts are removed if this is `false`.
+    /// ``ImageCache/clearDiskCache()`` removes them, and forgetting a user the calls for the user. Until there are more
+    /// calls, the next start decides as if the process had gone on. With more, it starts with the model as it was and
+    /// the latest calls. Files of earlier starts are removed if this is `false`.
     ///
     /// It is read once, when the storage is created. See `KeptPolicyTests.restartedDiskDecidesAsOneThatWentOn()`.
     public var keepsLearning: Bool

@@ -272,7 +272,7 @@ package final class UserNumbers: Sendable {
         state.withLock { state in
             state.hashed.key = key
             // Users that have made requests in this start, or are known from the other tier's file.
-            var known: [String: UInt32] = [:]
+            var known: [ByteName: UInt32] = [:]
             for (name, number) in state.numbers { known[state.hashed.kept(name.text, .user)] = number }
             return hashes.map { hash in
                 if let hash, let number = known[hash] { return number }

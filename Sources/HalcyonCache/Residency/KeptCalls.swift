@@ -2,9 +2,10 @@ import Foundation
 import HalcyonEviction
 import HalcyonSupport
 
-/// What the policy of a tier has learned, as it is written to a file: the calls that its cache has received
-/// (``HalcyonEviction/CacheCalls``), and what the numbers in them stand for. All names are hashed with a key
-/// (``NameHashKey``).
+/// What the policy of a tier has learned, as it is written to a file.
+///
+/// These are the calls that its cache has received (``HalcyonEviction/CacheCalls``), and what the numbers in them stand
+/// for. All names are keyed hashes (``NameHashKey``).
 struct KeptCalls: Codable, Equatable {
     /// The version of the format. A file with a higher one is of a later release.
     static let version = 1
@@ -140,13 +141,13 @@ struct KeptCallsFile: Sendable {
         else { throw fault("This is no file of at most \(Self.mostBytes) bytes, as what a policy has learned takes.") }
         struct Versioned: Decodable { let version: Int }
         if let found = try? JSONDecoder().decode(Versioned.self, from: data), found.version > KeptCalls.version {
-            throw fault("What the policy had learned was written by a later release of Halcyon, and it starts anew.")
+            throw fault("What the policy had learned was written by a later release of Halcyon, and is not used.")
         }
         guard let kept = try? JSONDecoder().decode(KeptCalls.self, from: data), kept.version == KeptCalls.version,
             kept.isSound
-        else { throw fault("The file of what the policy had learned is damaged, and it starts anew.") }
+        else { throw fault("The file of what the policy had learned is damaged, and is not used.") }
         guard let key = readKey(), key.identifier == kept.hashKey else {
-            throw fault("The key of the names in this file is lost, and the policy starts anew.")
+            throw fault("The key of the names in this file is lost, so that it is not used.")
         }
         return (kept, key)
     }

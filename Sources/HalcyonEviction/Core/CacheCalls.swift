@@ -1,8 +1,8 @@
 /// The calls that a cache has received, in their order, by which an empty cache gets the same state.
 ///
-/// Policies are deterministic: under the same policy, seed and capacity, an empty cache that receives all of these
-/// calls has the same residents as the first one, and decides the same from then on. At most a number of calls is
-/// kept, of which the oldest sixteenth is dropped when there are more. The rest then gives a state that is near.
+/// Policies are deterministic. Another cache under the same policy, with the same seed and capacity, receives all of
+/// these calls. It then has the same residents, and decides the same from then on. At most a number of calls is kept, of
+/// which the oldest sixteenth is dropped when there are more. The rest gives a state that is near.
 ///
 /// ``append(_:)`` is O(1), all others are O(calls). Bytes: about 15 a call.
 package struct CacheCalls: Sendable, Equatable {

@@ -43,7 +43,7 @@ struct RestartingTier {
                 preconditionFailure("the calls as bytes")
             }
             calls = kept
-            // A live cache begins anew with a model that cannot be read, such as one with weights out of range.
+            // A live cache does not use a model that cannot be read, such as one with weights out of range.
             if !kept.isWhole, let trained = cache.trainedModel, let continuing = try? policy.starting(with: trained) {
                 (starting, model) = (continuing, trained)
             }

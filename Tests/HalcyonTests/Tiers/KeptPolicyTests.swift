@@ -224,7 +224,7 @@ struct KeptPolicyTests {
         try fixture.close(&disk)
     }
 
-    @Test("The file has no key, file name, category or user in clear, and nobody else can read it")
+    @Test("The file has no key, file name, category or user in clear, and other users cannot read it")
     func namesAreHashed() throws {
         let fixture = try DiskFixture()
         try fill(fixture)
