@@ -14,7 +14,7 @@ import pytest
 
 import lab
 from conftest import ROOT, documents, make_cell, write_cell
-from lab.comparison import Pairing, Sides, compare
+from lab.comparison import SETTING, Pairing, Sides, compare
 from lab.evidence import TABLES, apps, claims
 from lab.evidence.formats import forget, pairs_once
 
@@ -123,6 +123,17 @@ def test_announcements_are_arms_of_their_own(tmp_path: Path) -> None:
     found = lab.contrasts(lab.load(tmp_path / "prefetch"), "prefetch", "none")
     arm = "announced 2/request 1000 ms, device knowledge, announced popular"
     assert dict(zip(found["arm"], found["difference"])) == pytest.approx({f"{arm}(count=5)": 10 / 40, f"{arm}(count=9)": 6 / 40})
+
+
+def test_models_of_other_users_are_rows_of_their_own(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"identity__mode": "per_user", "identity__capacity": "20", "identity__knowledge": "device"}
+    for hits, pretrain in ((10, None), (20, "other-users"), (16, "b")):
+        named = {"identity__pretrain": pretrain} if pretrain else {}
+        write_cell(tmp_path / "devices", counted(hits, **named, **fields))
+    found = lab.load(tmp_path / "devices")
+    ratios = {text: ratio for text, ratio in zip(found["pretrain"].fillna("-"), found["object_hit_ratio"])}
+    assert ratios == pytest.approx({"-": 10 / 40, "other-users": 20 / 40, "b": 16 / 40})
+    assert "pretrain" in SETTING
 
 
 def test_a_planner_for_each_user_is_compared_with_the_same_cache_without(tmp_path: Path) -> None:

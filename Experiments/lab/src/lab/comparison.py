@@ -23,7 +23,7 @@ Measure = Literal["object", "byte"]
 #: Two cells are compared if they agree in these columns. Only the policy, its parameters and the seed may differ.
 SETTING = (
     "trace", "fingerprint", "mode", "capacity", "tiers", "label_control", "prefetch", "prefetch_parameters",
-    "prefetch_budget", "prefetch_latency_us", "announce", "restart", "warmup", "result_version", "users_part",
+    "prefetch_budget", "prefetch_latency_us", "announce", "pretrain", "restart", "warmup", "result_version", "users_part",
 )  # fmt: skip
 
 _REQUEST, _ANSWER = "halcyon.comparison-request/1", "halcyon.comparisons/1"

@@ -156,6 +156,8 @@ def panel_name(row: "pd.Series[Any]", varying: Sequence[str]) -> str:
             name += f" {row['prefetch_parameters']}"
         if not pd.isna(row["announce"]):
             name += f", announced {row['announce']}"
+    if not pd.isna(row["pretrain"]):
+        name += f", trained on {row['pretrain']}"
     if not pd.isna(row["restart"]):
         name += f", restart {row['restart']}"
     if not pd.isna(row["users_part"]):

@@ -17,7 +17,7 @@ SETTING_KEY = ["trace", "fingerprint", "mode", "warmup", "result_version", "user
 _COLUMNS = [
     "hash", "trace", "fingerprint", "mode", "policy", "run", "labels", "seed", "capacity", "capacity_size", "size_unit", "tiers",
     "knowledge", "trace_objects", "trace_distinct_size",
-    "folder", "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "announce", "restart", "warmup", "users_part",
+    "folder", "label_control", "prefetch", "prefetch_parameters", "prefetch_budget", "prefetch_latency_us", "announce", "pretrain", "restart", "warmup", "users_part",
     "result_version", "trace_requests", "requests", "hits", "size", "hit_size", "prefetched", "prefetches_used",
     "prefetches_late", "object_hit_ratio", "byte_hit_ratio", "requests_per_second",
 ]  # fmt: skip
@@ -159,6 +159,8 @@ def _arm(row: dict[Any, Any], cache: str, several: set[str]) -> str:
             name += f", {row['knowledge']} knowledge"
         if not pd.isna(row["announce"]):
             name += f", announced {row['announce']}"
+    if not pd.isna(row["pretrain"]):
+        name += f", trained on {row['pretrain']}"
     if not pd.isna(row["restart"]):
         name += f", restart {row['restart']}"
     return name
