@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -56,7 +57,8 @@ def hits(folder: Path) -> str:
             cell = (trace, capacity)
             row = [str(trace), capacity, f"{means.loc[cell, 'lru']:.2f}"]
             row.append(f"{best[cell]:.2f} ({simple.loc[cell].idxmax()})")
-            row += [f"{column[cell]:.2f}" for name, column in columns.items() if name != "best simple policy"]
+            ours = [float(column[cell]) for name, column in columns.items() if name != "best simple policy"]
+            row += ["–" if math.isnan(ratio) else f"{ratio:.2f}" for ratio in ours]
             rows.append([*row, signed(float(means.loc[cell, SHIPPED] - best[cell]), 2)])
     shares = closed(means.assign(**{"best simple policy": best}))
     last = ["**closed of the gap from lru to belady, mean**", "", "0.0 %"]
