@@ -81,6 +81,31 @@ struct ModelCommandTests {
         #expect(folder.contents == ["d.safetensors", "nobody.csv", "other.csv", "t.csv"])
     }
 
+    @Test("--pretrain and --users of pretrain are refused where they mean nothing, in one sentence")
+    func pretrainingIsRefused() throws {
+        _ = try folder.file("nobody.csv", "time,key\n1,a\n")
+        let user = ["t.csv", "--only", "--per", "user", "--capacity", "5"]
+        for (arguments, code, words) in [
+            (["t.csv", "--pretrain", "other-users"], 64, "add --per user"),
+            (user + ["--knowledge", "server", "--pretrain", "other-users"], 64, "device knowledge"),
+            (user + ["--pretrain", "./t.csv"], 64, "./t.csv is replayed"),
+            (user + ["--pretrain", "nobody.csv"], 65, "nobody.csv has no users"),
+            (user + ["--pretrain", "none.csv"], 65, "none.csv"),
+            (user + ["--pretrain", "other-users,t.csv"], 64, "does not say what models are trained on"),
+            (user + ["--pretrain", "other-users", "--policy", "lru"], 64, "add --policy learned"),
+            (user + ["--pretrain", "other-users", "--stream"], 64, "leave --stream or --pretrain out"),
+            (user + ["--pretrain", "other-users", "--model", "t.csv"], 65, "t.csv"),
+            (user + ["--pretrain", "other-users"], 65, "each half needs at least 2"),
+            (["pretrain", "t.csv", "--users", "3/2", "-o", "e.safetensors"], 64, "'3/2' is no part of the users"),
+            (["hypothesis", "t.csv", "--per", "shared", "--pretrain", "other-users"], 64, "--pretrain needs per-user"),
+            (["hypothesis", "t.csv", "--announce", "popular"], 64, "add --prefetch planner"),
+        ] as [([String], Int32, String)] {
+            let refused = try Replay.run(arguments, in: folder)
+            #expect(refused.code == code && refused.errors.contains(words), "\(arguments): \(refused.errors)")
+        }
+        #expect(folder.contents == ["nobody.csv", "t.csv"])
+    }
+
     @Test(
         "train --prefetch planner writes a planner for --prefetch-model; every report has its results")
     func trainedPlannerStartsPrefetchModel() throws {

@@ -80,7 +80,7 @@ struct StoredResultsTests {
             (["out", "--where", "lru"], 64, "'lru' is not a condition: write field=value, such as trace=shop."),
             (
                 ["out", "--sort-by", "speed"], 64,
-                "--sort-by has no column 'speed': write one of trace, mode, policy, capacity, prefetch, knowledge, labels, "
+                "--sort-by has no column 'speed': write one of trace, mode, policy, capacity, prefetch, knowledge, pretrain, labels, "
                     + "seeds, hit_ratio, byte_hit_ratio, requests_per_second."
             ),
             (["out", "--sort-by", "trace", "--format", "csv"], 64, "--sort-by needs --format table."),

@@ -15,7 +15,7 @@ package enum Pretraining: Sendable, Hashable, CustomStringConvertible {
     /// All users of other traces, by the names of these.
     case traces([String])
 
-    /// The training steps of each model. With twice as many, hit ratios are the same within noise.
+    /// The training steps of each model. On onlineretail with 20 objects, 10,000 to 40,000 steps differ by less than 0.1 points.
     package static let steps = 20_000
     private static let otherUsersName = "other-users"
 
@@ -96,7 +96,8 @@ extension ReplayJob {
 
     /// Whether a policy begins with a model that it is given: it learns, and names none, not even `model=none`.
     package static func begins(_ policy: ConfiguredPolicy) -> Bool {
-        policy.info.name == LearnedPolicy.info.name && policy.learns && !policy.settings.contains { $0.name == "model" }
+        policy.info.name == LearnedPolicy.info.name && !policy.settings.contains { $0.name == "model" }
+            && (try? LearnedParameters(settingsOf: policy))?.learns == true
     }
 
     /// Refuses caches that do not each serve one user, and halves that are too small.
@@ -141,12 +142,20 @@ package struct DeviceModels: Sendable {
         guard let pretraining = job.statedPretraining else { return nil }
         do {
             // A model for another cache needs to know how the cache is used.
+<<<<<<< HEAD
             let given = ReplayJob.begins(job.policy) ? job.policy.settings : []
             var settings = given.filter { LearnedParameters.table.map(\.name).contains($0.name) }
             if !settings.contains(where: { $0.name == "workload" }) { settings.append(.init("workload", "on")) }
             let parameters = try LearnedParameters().applying(settings, policy: LearnedPolicy.info.name)
             func training(_ inputs: [ReplayInput], _ users: UserPart?) throws(ReplayError) -> DeviceTraining {
                 try DeviceTraining(
+=======
+            let knowsWorkload = job.policy.settings.contains { $0.name == "workload" }
+            let parameters = try LearnedParameters(settingsOf: job.policy).applying(
+                knowsWorkload ? [] : [.init("workload", "on")], policy: job.policy.info.name)
+            func policy(_ inputs: [ReplayInput], _ users: UserPart?) throws -> ConfiguredPolicy {
+                let training = try DeviceTraining(
+>>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
                     inputs: inputs, users: users, parameters: parameters, capacities: [job.capacity],
                     seed: job.options.seed)
             }
@@ -178,5 +187,14 @@ package struct DeviceModels: Sendable {
 
     private static func choice<Model>(from models: [Model], _ user: Int) -> Model? {
         models.count < 2 || UserPart(number: 1, of: 2).contains(UInt32(user)) ? models.first : models.last
+    }
+}
+
+extension LearnedParameters {
+    /// The parameters as a policy was given them, and otherwise the defaults. Those of an admission rule are left out.
+    fileprivate init(settingsOf policy: ConfiguredPolicy) throws(PolicyError) {
+        let names = Self.table.map(\.name)
+        self = try LearnedParameters().applying(
+            policy.settings.filter { names.contains($0.name) }, policy: policy.info.name)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HalcyonEviction
 import HalcyonLearning
+import HalcyonPrefetch
 import HalcyonTraceTestSupport
 import HalcyonTrace
 import Testing
@@ -51,7 +52,7 @@ import Testing
         for knowledge in Knowledge.allCases {
             options.knowledge = knowledge
             let found = try #require(
-                await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
+                try await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms.first)
             let run = try ReplayJob(
                 policy: policy, capacity: capacity, mode: .perUser, knowledge: knowledge,
                 options: ReplayOptions(warmup: .share(options.warmup), seed: options.seed)
@@ -72,7 +73,7 @@ import Testing
         let hypothesis = try Hypothesis(fields: fields, learner: learner(), options: options)
         // Two seeds with, two without, three permutations in two ways, two baselines; four cells.
         #expect(hypothesis.runCount == 48 && hypothesis.mostRunCount == 48)
-        let results = await hypothesis.run()
+        let results = try await hypothesis.run()
         #expect(results.map(\.mode) == [.shared, .shared, .perUser, .perUser])
         #expect(results.map(\.capacity) == [20, 60, 20, 60])
         for result in results {
@@ -97,7 +98,7 @@ import Testing
     @Test func hitRatiosEqualThoseOfASweep() async throws {
         let trace = try trace(.informative)
         let field = try HypothesisField(mode: .shared, trace: trace, capacities: [.number(40)])
-        let result = await (try Hypothesis(fields: [field], learner: learner(), options: options)).run()[0]
+        let result = try await Hypothesis(fields: [field], learner: learner(), options: options).run()[0]
         let sweep = try Sweep(
             trace: trace, policies: ["category-quota", "lru", "belady"], capacities: ["40"],
             options: ReplayOptions(warmup: 0.25))
@@ -107,10 +108,71 @@ import Testing
         #expect(result.arms[5].hitRatio == runs[2].objectHitRatio)
     }
 
+    /// The models of each arm are trained with its labels: each arm is the run of a job over a trace with these labels.
+    @Test func modelsOfArmsAreTrainedWithTheirLabels() async throws {
+        var model = BrowsingModel.informative
+        model.requests = 6_000
+        model.users = 12
+        let trace = try model.generate(seed: 1, names: false)
+        let other = try model.generate(seed: 2, names: false)
+        let field = try HypothesisField(mode: .perUser, trace: trace, capacities: [.number(12)])
+        var options = options
+        (options.seeds, options.permutations, options.mostPermutations) = (1, 2, 2)
+        options.permute = [.within([.popularity])]
+        for pretraining in [Pretraining.otherUsers, .traces(["other"])] {
+            var learner = try HypothesisLearner("learned(hidden=4)", baselines: ["lru", "belady"])
+            learner.pretraining = pretraining
+            learner.others = ["other": other]
+            let result = try await Hypothesis(fields: [field], learner: learner, options: options).run()[0]
+            #expect(result.pretrain == pretraining.description && result.knowledge == .device)
+            #expect(result.sentence.hasSuffix(" With device knowledge and models \(pretraining.words)."))
+            func ratio(_ labelled: (Trace) throws -> Trace) throws -> Double {
+                var job = ReplayJob(
+                    policy: learner.withCategories, capacity: .number(12), mode: .perUser,
+                    options: ReplayOptions(warmup: .share(0.25), seed: 1))
+                job.pretraining = pretraining
+                let input = ReplayInput(try labelled(trace))
+                let models = try DeviceModels(for: job, over: input, others: [labelled(other)])
+                return try job.resolved(for: input).beginning(with: models).run(over: input).result.objectHitRatio
+            }
+            #expect(try result.arms[0].hitRatio == ratio { $0 })
+            #expect(try result.arms[1].hitRatio == ratio { $0.withOneCategory() })
+            let permuted = try (0..<2).map { number in
+                try ratio { trace in
+                    LabelPermutation(
+                        within: try LabelStrata(.within([.popularity]), of: trace), objects: trace.objectCount, seed: 1,
+                        number: number
+                    ).applied(to: trace)
+                }
+            }
+            #expect(result.arms[2].hitRatios == permuted && Set(permuted).count == 2)
+        }
+    }
+
+    @Test func learnersWithAModelAndPrefetchingAloneAreAccepted() throws {
+        #expect(try HypothesisLearner("learned(model=shipped)").withCategories.label == "learned(model=shipped)")
+        let planner = try HypothesisPrefetch(
+            PrefetchOptions(policy: "planner", budget: PrefetchBudget(parsing: "1/request")))
+        let alone = try HypothesisLearner("lru", baselines: ["lru", "belady"], prefetch: planner)
+        #expect(alone.baselines.map(\.label) == ["lru", "belady"])
+        let field = try HypothesisField(mode: .perUser, trace: trace(.informative), capacities: [.number(20)])
+        var learner = try HypothesisLearner("learned", baselines: ["lru"])
+        learner.pretraining = .otherUsers
+        var options = options
+        options.knowledge = .server
+        #expect(throws: ReplayError.self) { try Hypothesis(fields: [field], learner: learner, options: options) }
+        learner.pretraining = nil
+        learner.prefetch = planner
+        learner.prefetch?.announcements = AnnouncementOptions(count: 5)
+        #expect(throws: ReplayError.self) { try Hypothesis(fields: [field], learner: learner, options: options) }
+        options.knowledge = .device
+        _ = try Hypothesis(fields: [field], learner: learner, options: options)
+    }
+
     @Test func numberOfThreadsChangesNothing() async throws {
         let field = try HypothesisField(mode: .shared, trace: trace(.uninformative), capacities: [.number(40)])
         let hypothesis = try Hypothesis(fields: [field], learner: learner(), options: options)
-        let (one, four) = (await hypothesis.run(workers: 1), await hypothesis.run(workers: 4))
+        let (one, four) = (try await hypothesis.run(workers: 1), try await hypothesis.run(workers: 4))
         #expect(try JSONReport.data(one) == JSONReport.data(four))
     }
 
@@ -131,7 +193,7 @@ import Testing
         var options = options
         options.permute = [.uniform]
         let found = try #require(
-            await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms[1])
+            try await Hypothesis(fields: [field], learner: learner, options: options).run().first?.arms[1])
         let single = trace.withOneCategory()
         #expect(single.objectCategories.allSatisfy { $0 == 1 } && single.categoryCount == 1)
         let ratios = try (0..<2).map { seed in
@@ -174,13 +236,13 @@ import Testing
         let blind = HypothesisLearner(withCategories: lru, withoutCategories: lru, baselines: [lru])
         let none = try Hypothesis(fields: fields, learner: blind, options: options)
         #expect(none.runCount == 14 && none.mostRunCount == 100)
-        #expect(await none.run().allSatisfy { $0.permutation.permutations == 2 })
+        #expect(try await none.run().allSatisfy { $0.permutation.permutations == 2 })
         // A learner that gains much, because the other form never hits: 39 permutations, of at most 45.
         let gaining = try HypothesisLearner(
             withCategories: PolicyCatalogue.standard.policy("category-quota"),
             withoutCategories: PolicyCatalogue.standard.policy("mru"), baselines: [lru])
         let progress = none.makeProgress()
-        let results = await (try Hypothesis(fields: fields, learner: gaining, options: options)).run(
+        let results = try await Hypothesis(fields: fields, learner: gaining, options: options).run(
             progress: progress)
         #expect(Set(results.map(\.permutation.permutations)).count == 1)
         #expect([2, 39, 45].contains(results[0].permutation.permutations))
@@ -220,7 +282,7 @@ import Testing
     @Test func reportHasTheFieldsOfItsSchema() async throws {
         let trace = try trace(.informative)
         let field = try HypothesisField(mode: .shared, trace: trace, capacities: [.number(40)])
-        let results = await (try Hypothesis(fields: [field], learner: learner(), options: options)).run()
+        let results = try await Hypothesis(fields: [field], learner: learner(), options: options).run()
         var report = HypothesisReport(options: options)
         report.add(results, of: TraceSummary(trace, path: "shop.csv"))
         let json = try #require(JSONSerialization.jsonObject(with: report.json()) as? [String: Any])

@@ -45,7 +45,7 @@ import Testing
         for mode in [ReplayMode.shared, .perUser] {
             let capacity = CapacityRequest.number(15)
             let field = try HypothesisField(mode: mode, trace: trace, capacities: [capacity])
-            let found = await (try Hypothesis(fields: [field], learner: learner, options: options)).run()
+            let found = try await Hypothesis(fields: [field], learner: learner, options: options).run()
             let result = try #require(found.first)
             func sweep(_ prefetch: PrefetchOptions?, _ trace: Trace) throws -> RunResult {
                 try ReplayJob(

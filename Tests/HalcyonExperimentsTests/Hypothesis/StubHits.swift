@@ -86,7 +86,7 @@ struct StubHits {
         let field = try HypothesisField(mode: mode, trace: trace, capacities: [.number(20)])
         let strata = try LabelStrata(.uniform, of: trace)
         return HypothesisResult(
-            evidence, field: field, capacity: .number(20), learner: learner,
+            evidence, field: field, capacity: .number(20), learner: learner, knowledge: .device,
             permutations: [HypothesisResult.Permutation(evidence, scheme: 0, strata: strata, shareChanged: 0.5)])
     }
 }

@@ -105,6 +105,7 @@ struct SuiteFileTests {
         #expect(identities.allSatisfy { $0.announce == nil || $0.knowledge == .device && $0.prefetch != nil })
     }
 
+<<<<<<< HEAD
     @Test("Restarts are part of a cell's identity, only where they are set")
     func restartsArePartOfTheIdentity() throws {
         func jobs(_ restart: String) throws -> [SuiteJob] {
@@ -133,6 +134,40 @@ struct SuiteFileTests {
                 && few.map(\.restart) == ["visits(calls=99)", "visits(calls=99)"])
         #expect(Set((without + with + few).map(\.hash)).count == 6)
         #expect(throws: ReplayError.self) { try jobs(", restart: days") }
+=======
+    @Test("Models are trained for policies of devices that begin with one, never on the replayed trace")
+    func pretrainingIsForDevices() throws {
+        func jobs(_ fields: String, onTrace trace: String) throws -> [SuiteJob] {
+            let text = """
+                schema: halcyon.suite/1
+                traces: [a.csv, b.csv, c.csv]
+                experiments:
+                  - {name: one, modes: [shared, per_user], knowledge: [device, server], capacities: 20,
+                     policies: [lru, learned, learned(model=none)], \(fields)}
+                """
+            return try Suite(parsing: text, file: "a.yml").jobs(onTrace: trace)
+        }
+        let pretrain = "pretrain: [none, other-users, 'a, b']"
+        let plain = try jobs("prefetch: none", onTrace: "a")
+        let found = try jobs(pretrain, onTrace: "a")
+        // The learner with device knowledge has two more rows.
+        #expect(found.count == plain.count + 2)
+        #expect(found.compactMap(\.job.pretraining) == [.otherUsers, .traces(["b"])])
+        #expect(try jobs(pretrain, onTrace: "c").compactMap(\.job.pretraining).last == .traces(["a", "b"]))
+        func identities(_ jobs: [SuiteJob], _ fingerprint: String) -> [CellIdentity] {
+            var requests = RequestIdentity(fingerprint: "f")
+            requests.others = ["b": fingerprint]
+            return jobs.map { CellIdentity($0.job, labels: $0.labels, requests: requests) }
+        }
+        let hashes = Set(identities(found, "x").map(\.hash))
+        #expect(hashes.isSuperset(of: identities(plain, "x").map(\.hash)) && hashes.count == found.count - 1)
+        #expect(identities(found, "x").compactMap(\.pretrain) == ["other-users", "b"])
+        // Other requests of the trace to train on are another cell.
+        #expect(Set(identities(found, "y").map(\.hash)).subtracting(hashes).count == 1)
+        for fields in ["pretrain: d", "pretrain: a", "pretrain: []", "pretrain: 'other-users,a'"] {
+            #expect(throws: ReplayError.self) { try jobs(fields, onTrace: "a") }
+        }
+>>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
     }
 
     @Test("A path is relative to the suite and can name environment variables")
@@ -227,7 +262,11 @@ struct SuiteFileTests {
             (
                 "policies: lru, capacity: 1",
                 "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, knowledge, "
+<<<<<<< HEAD
                     + "prefetch, announce, restart, seeds, labels, permutations, warmup, limits."
+=======
+                    + "prefetch, announce, pretrain, seeds, labels, permutations, warmup, limits."
+>>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
             ),
             (
                 "policies: {policy: s3-fifo, gird: {small: 1}}, capacities: 1",

@@ -51,6 +51,39 @@ struct SuiteRunTests {
         return try await run.run(run.schedule())
     }
 
+    @Test("Cells with models of other users or traces have the results of their jobs, with the labels of the cell")
+    func modelsOfCellsAreTrainedWithTheirLabels() async throws {
+        let text = """
+            schema: halcyon.suite/1
+            traces: [a.csv, b.csv]
+            experiments:
+              - {name: one, traces: a, modes: per_user, policies: [lru, learned(hidden=4)], capacities: 9,
+                 pretrain: [other-users, b], labels: [given, without, permuted uniform]}
+            """
+        let path = try folder.file("models.yml", text)
+        let store = ResultStore(folder: "\(folder.path)/models")
+        let run = SuiteRun(try Suite(path: path), store: store)
+        let outcome = try await run.run(run.schedule())
+        #expect(outcome.ran == 1 + 2 * 3 && outcome.failures.isEmpty)
+        let (a, b) = (try Trace.load("\(folder.path)/a.csv"), try Trace.load("\(folder.path)/b.csv"))
+        let rows = try store.rows()
+        for row in rows where row.cell.identity.policy == "learned" {
+            let labels = try LabelControl(parsing: row.cell.identity.labels)
+            var job = ReplayJob(
+                policy: try PolicyCatalogue.standard.policy("learned(hidden=4)"), capacity: .number(9), mode: .perUser)
+            job.pretraining = try Pretraining(parsing: try #require(row["pretrain"]?.text))
+            let input = ReplayInput(try labels.applied(to: a))
+            let models = try DeviceModels(for: job, over: input, others: [labels.applied(to: b)])
+            let result = try job.resolved(for: input).beginning(with: models).run(over: input).result
+            #expect(result.hits == row.cell.counts.hits && result.pretrain == row["pretrain"]?.text)
+        }
+        #expect(Set(rows.map(\.cell.counts.hits)).count > 3)
+        let table = try ResultTable(rows).text(sortedBy: "pretrain")
+        #expect(table.contains("trained on") && table.contains("other-users"))
+        let part = try ResultCondition.filter(rows, by: [ResultCondition(parsing: "pretrain=b")])
+        #expect(part.count == 3)
+    }
+
     private func files(_ name: String) throws -> [String: Data] {
         let store = ResultStore(folder: "\(folder.path)/\(name)")
         let pairs = try store.hashes().map { hash in

@@ -254,8 +254,8 @@ struct UniformSizesTests {
                 try HypothesisField(mode: .perUser, trace: trace, capacities: [.number(20 * size)]),
                 learner: try HypothesisLearner(), options: HypothesisOptions())
         }
-        let hits = bench.map {
-            $0.run(HypothesisJob(field: 0, capacity: 0, arm: .withCategories(seed: 0)), progress: nil)
+        let hits = try bench.map {
+            try $0.run(HypothesisJob(field: 0, capacity: 0, arm: .withCategories(seed: 0)), progress: nil)
         }
         #expect(hits[0].hits > 0 && hits.allSatisfy { $0.hits == hits[0].hits })
     }
