@@ -142,20 +142,12 @@ package struct DeviceModels: Sendable {
         guard let pretraining = job.statedPretraining else { return nil }
         do {
             // A model for another cache needs to know how the cache is used.
-<<<<<<< HEAD
-            let given = ReplayJob.begins(job.policy) ? job.policy.settings : []
-            var settings = given.filter { LearnedParameters.table.map(\.name).contains($0.name) }
-            if !settings.contains(where: { $0.name == "workload" }) { settings.append(.init("workload", "on")) }
-            let parameters = try LearnedParameters().applying(settings, policy: LearnedPolicy.info.name)
+            let given = ReplayJob.begins(job.policy) ? job.policy : ConfiguredPolicy(LearnedPolicy.self)
+            let knowsWorkload = given.settings.contains { $0.name == "workload" }
+            let parameters = try LearnedParameters(settingsOf: given).applying(
+                knowsWorkload ? [] : [.init("workload", "on")], policy: LearnedPolicy.info.name)
             func training(_ inputs: [ReplayInput], _ users: UserPart?) throws(ReplayError) -> DeviceTraining {
                 try DeviceTraining(
-=======
-            let knowsWorkload = job.policy.settings.contains { $0.name == "workload" }
-            let parameters = try LearnedParameters(settingsOf: job.policy).applying(
-                knowsWorkload ? [] : [.init("workload", "on")], policy: job.policy.info.name)
-            func policy(_ inputs: [ReplayInput], _ users: UserPart?) throws -> ConfiguredPolicy {
-                let training = try DeviceTraining(
->>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
                     inputs: inputs, users: users, parameters: parameters, capacities: [job.capacity],
                     seed: job.options.seed)
             }

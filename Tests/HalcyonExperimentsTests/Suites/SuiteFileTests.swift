@@ -105,7 +105,6 @@ struct SuiteFileTests {
         #expect(identities.allSatisfy { $0.announce == nil || $0.knowledge == .device && $0.prefetch != nil })
     }
 
-<<<<<<< HEAD
     @Test("Restarts are part of a cell's identity, only where they are set")
     func restartsArePartOfTheIdentity() throws {
         func jobs(_ restart: String) throws -> [SuiteJob] {
@@ -134,7 +133,8 @@ struct SuiteFileTests {
                 && few.map(\.restart) == ["visits(calls=99)", "visits(calls=99)"])
         #expect(Set((without + with + few).map(\.hash)).count == 6)
         #expect(throws: ReplayError.self) { try jobs(", restart: days") }
-=======
+    }
+
     @Test("Models are trained for policies of devices that begin with one, never on the replayed trace")
     func pretrainingIsForDevices() throws {
         func jobs(_ fields: String, onTrace trace: String) throws -> [SuiteJob] {
@@ -167,7 +167,6 @@ struct SuiteFileTests {
         for fields in ["pretrain: d", "pretrain: a", "pretrain: []", "pretrain: 'other-users,a'"] {
             #expect(throws: ReplayError.self) { try jobs(fields, onTrace: "a") }
         }
->>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
     }
 
     @Test("A path is relative to the suite and can name environment variables")
@@ -262,11 +261,7 @@ struct SuiteFileTests {
             (
                 "policies: lru, capacity: 1",
                 "5:30: An experiment has no 'capacity': accepted are name, traces, modes, policies, capacities, tiers, knowledge, "
-<<<<<<< HEAD
-                    + "prefetch, announce, restart, seeds, labels, permutations, warmup, limits."
-=======
-                    + "prefetch, announce, pretrain, seeds, labels, permutations, warmup, limits."
->>>>>>> 398773c300824c907fb5dd1f3469ff47b9f7eafd
+                    + "prefetch, announce, pretrain, restart, seeds, labels, permutations, warmup, limits."
             ),
             (
                 "policies: {policy: s3-fifo, gird: {small: 1}}, capacities: 1",
