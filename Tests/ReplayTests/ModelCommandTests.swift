@@ -109,7 +109,8 @@ struct ModelCommandTests {
     @Test(
         "train --prefetch planner writes a planner for --prefetch-model; every report has its results")
     func trainedPlannerStartsPrefetchModel() throws {
-        let train = try Replay.run("train", "t.csv", "--prefetch", "planner", "-o", "p.safetensors", "--capacity", "30", in: folder)
+        let train = try Replay.run(
+            "train", "t.csv", "--prefetch", "planner", "-o", "p.safetensors", "--capacity", "30", in: folder)
         #expect((train.code, train.text) == (0, ""), "\(train.errors)")
         let arguments = ["t.csv", "--only", "-p", "lru", "--capacity", "30", "--per", "user"]
         let fetching =

@@ -115,7 +115,8 @@ struct NewUserTests {
         let planner = try Replay.run("t.csv", "--model", "p.st", in: folder)
         #expect(planner.code == 65)
         #expect(
-            planner.errors == "replay: p.st: The file holds a prefetch planner of 'replay train --prefetch planner': give it to "
+            planner.errors
+                == "replay: p.st: The file holds a prefetch planner of 'replay train --prefetch planner': give it to "
                 + "--prefetch-model.\n")
         let model = try Replay.run("t.csv", "--prefetch", "planner", "--prefetch-model", "m.st", in: folder)
         #expect(model.code == 65)

@@ -37,7 +37,8 @@ struct OverwriteTests {
             "--output here/m.st would replace the prefetch model m.st: name another file."),
         Mistake("train t.csv -o t.csv", "--output t.csv would replace the trace t.csv: name another file."),
         Mistake("train link -o t.csv", "--output t.csv would replace the trace link: name another file."),
-        Mistake("train t.csv --prefetch planner -o link", "--output link would replace the trace t.csv: name another file."),
+        Mistake(
+            "train t.csv --prefetch planner -o link", "--output link would replace the trace t.csv: name another file."),
         Mistake("explain t.csv -o here/link", "--output here/link would replace the trace t.csv: name another file."),
         Mistake("inspect t.csv -o t.csv", "--output t.csv would replace the trace t.csv: name another file."),
         Mistake("curve t.csv -o t.csv", "--output t.csv would replace the trace t.csv: name another file."),

@@ -29,7 +29,9 @@ struct PrefetchArguments: ParsableArguments {
             valueName: "time"))
     var fetchLatency: String?
 
-    @Option(help: "With --prefetch planner: start with a model of 'replay train --prefetch planner', and continue learning.")
+    @Option(
+        help: "With --prefetch planner: start with a model of 'replay train --prefetch planner', and continue learning."
+    )
     var prefetchModel: String?
 
     /// Whether a prefetch policy other than `none` was given.

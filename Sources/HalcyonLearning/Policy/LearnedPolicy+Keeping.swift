@@ -24,7 +24,9 @@ extension LearnedPolicy {
         _ parameters: LearnedParameters, startingWith model: [UInt8]
     ) throws(PolicyError) -> LearnedParameters {
         var started = parameters
-        do { try started.start(with: PretrainedModel(parsing: Data(model))) } catch { throw .conflict(error.description) }
+        do { try started.start(with: PretrainedModel(parsing: Data(model))) } catch {
+            throw .conflict(error.description)
+        }
         if let conflict = started.conflict { throw .conflict(conflict) }
         return started
     }

@@ -1,8 +1,8 @@
-/// The balance between two deciders that are compared: the sum of the differences that count for the first, less those that count
-/// for the second, and the sum of their squares.
+/// The balance between two deciders that are compared: a sum of differences, which are positive if they count for the first, and
+/// the sum of their squares.
 ///
-/// It is what every contest is decided by: of a shadow with the learner (``PolicyShadow``), of a given network with the one that a
-/// cache trains further (``GivenNetwork``), and of a planner's victims with those of the eviction policy.
+/// It compares a shadow with the learner (``PolicyShadow``), a given network with the one that a cache trains further
+/// (``GivenNetwork``), and a planner's victims with those of the eviction policy.
 package struct Balance: Sendable, BitwiseCopyable {
     /// The sum of the differences: more than 0 if the first is ahead.
     package var excess = 0.0

@@ -120,7 +120,9 @@ struct OnlineTrainer: ~Copyable {
 
     /// Runs `body` with the network that decides and the inputs.
     @inline(__always)
-    private mutating func withDeciding<Result>(_ body: (inout Perceptron, UnsafeMutablePointer<Float>) -> Result) -> Result {
+    private mutating func withDeciding<Result>(_ body: (inout Perceptron, UnsafeMutablePointer<Float>) -> Result)
+        -> Result
+    {
         let input = input.base
         return given.decides ? given.serving(&network) { body(&$0, input) } : body(&network, input)
     }

@@ -156,14 +156,17 @@ package struct DeviceModels: Sendable {
                 case .otherUsers: try [2, 1].map { try training([input], UserPart(number: $0, of: 2)) }
                 case .traces: [try training(traces.map { ReplayInput($0) }, nil)]
                 }
-            policies = try ReplayJob.begins(job.policy)
+            policies =
+                try ReplayJob.begins(job.policy)
                 ? trainings.map {
                     let model = try $0.train(steps: Pretraining.steps)
                     return try PolicyCatalogue.standard.serving(model, mode: .continuing).policy(job.policy.label)
                 } : []
-            planners = try job.plannerBegins ? job.options.prefetch.map { prefetch in
-                try trainings.map { try $0.trainPlanner(prefetch) }
-            } ?? [] : []
+            planners =
+                try job.plannerBegins
+                ? job.options.prefetch.map { prefetch in
+                    try trainings.map { try $0.trainPlanner(prefetch) }
+                } ?? [] : []
         } catch let error as ReplayError {
             throw error
         } catch {

@@ -37,7 +37,8 @@ struct ShippedModelTests {
         #expect(ratioByNetwork(learned) == 0 && learned.parameters.contains { $0 == ("model", "auto") })
         // In a cache of one user the default is the shipped model, unless its network would be another one, or none is asked for.
         #expect(ratioByNetwork(learned, ofOneUser: true) == 1)
-        for text in ["learned(model=none)", "learned(hidden=8)", "learned(category=off)", "learned(decider=heuristic)"] {
+        for text in ["learned(model=none)", "learned(hidden=8)", "learned(category=off)", "learned(decider=heuristic)"]
+        {
             #expect(ratioByNetwork(try policy(text), ofOneUser: true) == 0, "\(text)")
         }
         #expect(ratioByNetwork(try policy("learned(objective=bytes)"), ofOneUser: true) == 1)

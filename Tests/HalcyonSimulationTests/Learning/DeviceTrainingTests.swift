@@ -62,7 +62,8 @@ struct DeviceTrainingTests {
             var options = ReplayOptions(prefetch: prefetch)
             options.prefetch?.pretrained = start
             return try ReplayJob(
-                policy: PolicyCatalogue.standard.policy("lru"), capacity: CapacityRequest(parsing: "20"), mode: .perUser,
+                policy: PolicyCatalogue.standard.policy("lru"), capacity: CapacityRequest(parsing: "20"),
+                mode: .perUser,
                 options: options
             ).run(over: others)
         }
@@ -108,8 +109,14 @@ struct DeviceTrainingTests {
         for (words, train) in [
             ("give 60 to 10000000", { _ = try Self.training([trace]).train(steps: 59) }),
             ("too little to learn from", { _ = try short.train(steps: 300) }),
-            ("too little to learn from", { _ = try short.trainPlanner(PrefetchOptions(policy: "planner", budget: budget)) }),
-            ("markov has no model to train", { _ = try short.trainPlanner(PrefetchOptions(policy: "markov", budget: budget)) }),
+            (
+                "too little to learn from",
+                { _ = try short.trainPlanner(PrefetchOptions(policy: "planner", budget: budget)) }
+            ),
+            (
+                "markov has no model to train",
+                { _ = try short.trainPlanner(PrefetchOptions(policy: "markov", budget: budget)) }
+            ),
         ] as [(String, () throws -> Void)] {
             let error = #expect(throws: ReplayError.self) { try train() }
             #expect(error.map { "\($0)".contains(words) } == true, "\(String(describing: error))")

@@ -43,8 +43,8 @@ struct PretrainingTests {
         let settings = try PolicySpec(parsing: "learned(hidden=4,workload=on)").settings
         return try DeviceTraining(
             traces: traces, users: users, parameters: LearnedParameters().applying(settings, policy: "learned"),
-            capacities: [.number(8)], steps: Pretraining.steps, seed: 3
-        ).train()
+            capacities: [.number(8)], seed: 3
+        ).train(steps: Pretraining.steps)
     }
 
     private func result(of users: UserPart?, _ model: PretrainedModel, over trace: Trace) throws -> RunResult {

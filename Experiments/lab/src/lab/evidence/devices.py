@@ -62,13 +62,18 @@ def hits(folder: Path) -> str:
             rows.append([*row, signed(float(means.loc[cell, SHIPPED] - best[cell]), 2)])
     shares = closed(means.assign(**{"best simple policy": best}))
     last = ["**closed of the gap from lru to belady, mean**", "", "0.0 %"]
-    last += [f"{shares[name]:.1f} %" for name in columns]
+    last += [f"{shares[name]:.1f} %" + _of_some(column) for name, column in columns.items()]
     rows.append([*last, f"{signed(float((means[SHIPPED] - best).min()), 2)} at worst"])
     header = [
         "hit ratio, %", "objects", "lru", "best simple policy", "learned, from nothing", "learned, shipped model",
         "learned, model of the same app", "learned, server knowledge", "belady", "shipped − best simple, points",
     ]  # fmt: skip
     return markdown(header, rows)
+
+
+def _of_some(column: pd.Series) -> str:
+    """How many cells a mean is of, if some have no value."""
+    return f", of {column.count()} cells" if column.isna().any() else ""
 
 
 def labels(folder: Path) -> str:
