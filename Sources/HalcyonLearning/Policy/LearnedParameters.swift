@@ -140,9 +140,10 @@ public struct LearnedParameters: PolicyParameters {
         groups = pretrained.groups
     }
 
-    /// Starts with a model that a cache with these parameters trained further. With `auto`, the network is that of the model.
+    /// Starts with a model that a cache with these parameters trained further. With `auto`, the network is that of the model, unless
+    /// another was given.
     mutating func start(with pretrained: PretrainedModel) {
-        if model == .auto {
+        if model == .auto, !hasOwnNetwork {
             (hidden, baseWindow, groups) = (pretrained.hidden, pretrained.baseWindow, pretrained.groups)
         }
         (self.pretrained, model) = (pretrained, .continuing)
@@ -157,6 +158,13 @@ public struct LearnedParameters: PolicyParameters {
         }
     }
 
+    /// Whether a parameter of the network was given.
+    private var hasOwnNetwork: Bool {
+        let defaults = LearnedParameters()
+        return hidden != defaults.hidden || baseWindow != defaults.baseWindow || groups != defaults.groups
+            || kernels != defaults.kernels || !learns
+    }
+
     /// Starts with no trained model where none was named.
     package mutating func startWithNothing() { if model == .auto { model = .none } }
 
@@ -166,10 +174,6 @@ public struct LearnedParameters: PolicyParameters {
     func resolved(for context: PolicyContext) -> LearnedParameters {
         guard model == .auto else { return self }
         var resolved = self
-        let defaults = LearnedParameters()
-        let hasOwnNetwork =
-            hidden != defaults.hidden || baseWindow != defaults.baseWindow || groups != defaults.groups
-            || kernels != defaults.kernels || !learns
         resolved.model = context.servesOneUser && !hasOwnNetwork ? .shipped : .none
         resolved.giveWay(to: [])
         return resolved

@@ -71,7 +71,7 @@ import Testing
         (
             "speed=1",
             "'speed' is neither a field of a cell nor a parameter of a stored policy: fields are trace, policy, label, "
-                + "capacity, mode, knowledge, prefetch, announce, pretrain, labels, seed, warmup, build, result_version, kernels, suite, "
+                + "capacity, mode, knowledge, prefetch, announce, pretrain, restart, labels, seed, warmup, build, result_version, kernels, suite, "
                 + "users, fingerprint, hash."
         ),
     ])

@@ -60,7 +60,9 @@ struct RestartTests {
         var (inMemory, onDisk) = (0, 0)
         for user in 0..<UInt32(2) {
             func make(_ capacity: Int) -> AnyCache {
-                policy.makeCache(PolicyContext(capacity: capacity, usesUniformSizes: true, seed: 1 + UInt64(user)))
+                var context = PolicyContext(capacity: capacity, usesUniformSizes: true, seed: 1 + UInt64(user))
+                context.servesOneUser = true
+                return policy.makeCache(context)
             }
             let tiers = [make(memory), make(disk)]
             for set in 1..<UInt32(trace.categorySets.count) {

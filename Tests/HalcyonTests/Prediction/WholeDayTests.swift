@@ -85,7 +85,8 @@ struct WholeDayTests {
             memory: .lasting(cost: capacity),
             disk: DiskStorageConfig(
                 name: "day", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
-            memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned"), serializer: BitmapSerializer(),
+            memoryPolicy: try PolicyCatalogue.standard.livePolicy("learned(model=none)"),
+            serializer: BitmapSerializer(),
             clock: clock, recorder: recorder, triggers: [])
         var inMemory = ImageOptions()
         inMemory.cacheMemoryOnly = true
@@ -120,7 +121,7 @@ struct WholeDayTests {
         report.format = .accessLog
         #expect(trace.report == report)
         let run = try await Sweep(
-            trace: trace, policies: ["learned"], capacities: ["\(capacity)"],
+            trace: trace, policies: ["learned(model=none)"], capacities: ["\(capacity)"],
             options: ReplayOptions(windows: trace.count, prefetch: options)
         ).run()[0]
         let came = try #require(run.prefetch)

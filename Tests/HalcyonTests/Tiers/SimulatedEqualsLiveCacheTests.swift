@@ -15,7 +15,7 @@ import Testing
 struct SimulatedEqualsLiveCacheTests {
     @Test(
         "Both live tiers have the replay's hits and victims, and the recorded log replays to them",
-        arguments: ["lru", "s3-fifo", "gdsf", "kingfisher", "learned"])
+        arguments: ["lru", "s3-fifo", "gdsf", "kingfisher", "learned(model=none)"])
     func liveTiersDecideAsReplay(name: String) async throws {
         let folder = try TemporaryFolder()
         let trace = try SizedTrace.load(folder, limit: SoakLength.isLong ? 100_000 : 6_000, unit: 4_096)
