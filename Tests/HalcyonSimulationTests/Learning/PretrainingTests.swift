@@ -23,7 +23,7 @@ struct PretrainingTests {
             let unit = random.nextUnit()
             let object = category + 6 * Int(60 * (isLiked ? unit * unit * unit : unit))
             let isChanged = changes?.contains(user) == true
-            entries.append(UInt32(isChanged ? (object * 7 + 3) % 360 : object))
+            entries.append(UInt32(isChanged ? object / 2 : object))
             users.append(user)
         }
         return Trace(
