@@ -143,7 +143,7 @@ struct SuiteFileTests {
                 traces: [a.csv, b.csv, c.csv]
                 experiments:
                   - {name: one, modes: [shared, per_user], knowledge: [device, server], capacities: 20,
-                     policies: [lru, learned, learned(model=none)], \(fields)}
+                     policies: [lru, learned, learned(model=shipped)], \(fields)}
                 """
             return try Suite(parsing: text, file: "a.yml").jobs(onTrace: trace)
         }

