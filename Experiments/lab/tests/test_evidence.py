@@ -32,19 +32,19 @@ experiments:
   - name: device
     modes: per_user
     knowledge: device
-    policies: [lru, lfu, s3-fifo, w-tinylfu, belady, learned, "learned(model=shipped)"]
+    policies: [lru, lfu, s3-fifo, w-tinylfu, belady, learned, "learned(model=none)"]
     capacities: [10, 20]
     seeds: 2
   - {{name: server, modes: per_user, knowledge: server, policies: [learned], capacities: [10, 20], seeds: 2}}
   - name: control
     modes: per_user
-    policies: ["learned(model=shipped)"]
+    policies: [learned]
     capacities: [10, 20]
     seeds: 2
     labels: [without]
   - name: permuted
     modes: per_user
-    policies: ["learned(model=shipped)"]
+    policies: [learned]
     capacities: [10, 20]
     labels: ["permuted within=popularity,age,size"]
     permutations: 2
@@ -192,16 +192,17 @@ def test_the_table_of_devices_has_the_hits_of_its_cells(replay: str, tmp_path: P
     table = [line.split("|")[1:-1] for line in fill(MARKED.format(name="devices"), tmp_path).splitlines() if "| shop" in line]
     shares = []
     for row, capacity in zip(table, ("10", "20"), strict=True):
-        lru, best, nothing, shipped, server, belady = (cell.split()[0] for cell in row[2:8])
+        lru, best, nothing, shipped, same_app, server, belady = (cell.split()[0] for cell in row[2:9])
+        assert same_app == "–"
         assert float(lru) == pytest.approx(mean("lru", capacity, None), abs=0.005)
         simple = [mean(name, capacity, None) for name in ("lru", "lfu", "s3-fifo", "w-tinylfu")]
         assert float(best) == pytest.approx(max(simple), abs=0.005)
-        assert float(nothing) == pytest.approx(mean("learned", capacity, "device"), abs=0.005)
-        assert float(shipped) == pytest.approx(mean("learned(model=shipped)", capacity, "device"), abs=0.005)
+        assert float(nothing) == pytest.approx(mean("learned(model=none)", capacity, "device"), abs=0.005)
+        assert float(shipped) == pytest.approx(mean("learned", capacity, "device"), abs=0.005)
         assert float(server) == pytest.approx(mean("learned", capacity, "server"), abs=0.005)
         assert float(belady) == pytest.approx(mean("belady", capacity, None), abs=0.005)
         gap = mean("belady", capacity, None) - mean("lru", capacity, None)
-        shares.append(100 * (mean("learned(model=shipped)", capacity, "device") - mean("lru", capacity, None)) / gap)
+        shares.append(100 * (mean("learned", capacity, "device") - mean("lru", capacity, None)) / gap)
     filled = fill(MARKED.format(name="devices"), tmp_path)
     assert f"| {sum(shares) / 2:.1f} % |" in filled
     assert fill(MARKED.format(name="devices-labels"), tmp_path).count("| shop |") == 2

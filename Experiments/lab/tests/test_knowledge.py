@@ -88,8 +88,8 @@ def test_device_knowledge_is_beside_server_knowledge(visits: Path) -> None:
         "globo_news", "25.00", "20.00", "30.00 (0.10)", "22.50 (0.05)", "50.00 (1.25)", "20.00 (0.00)", "–"
     ]  # fmt: skip
     (first, *others) = claims._prefetching(visits / "visits")
-    assert first[1] == "25.0 → 50.0 %; fetched 0.75 → 1.70 a request, 30 % of the prefetched used"
-    assert first[2] == "20.0 → 20.0 %; fetched 0.80 → 0.80 a request, nothing prefetched"
+    assert first[2] == "25.0 → 50.0 %; fetched 0.75 → 1.70 a request, 30 % of the prefetched used"
+    assert first[1] == "20.0 → 20.0 %; fetched 0.80 → 0.80 a request, nothing prefetched"
     assert [row[1:3] for row in others] == [["–", "–"]] * 4
 
 
@@ -260,9 +260,9 @@ def test_both_forms_of_a_trace_are_averaged_in_the_row_of_the_readme() -> None:
         expected.append(f"{rival} {100 * mean(map(mean, forms.values())):+.2f}")
     row, worst = claims._eviction(ROOT / "Experiments/results/policies")
     assert expected == ["lru +6.62", "s3-fifo +2.18", "w-tinylfu +3.48", "gdsf +2.84"]
-    assert [part.split(" (")[0] for part in row[1].split("), ")] == expected
+    assert [part.split(" (")[0] for part in row[2].split("), ")] == expected
     assert "17 traces" in row[0] and "count once as their mean" in row[0]
-    assert "cloudPhysicsIO at 20%" in worst[1] and "no bound" in worst[1]
+    assert "cloudPhysicsIO at 20%" in worst[2] and "no bound" in worst[2]
 
 
 def sides(trace: str, capacity: str) -> Sides:

@@ -33,7 +33,8 @@ def hit_ratios(folder: Path) -> pd.DataFrame:
     of_server = server(results[learners & (results["label"] == SHIPPED)]).assign(label="server")
     of_app = results[given].assign(label="same app")
     means = pd.concat([alone, of_server, of_app]).groupby(["trace", "capacity", "label"], sort=False)["object_hit_ratio"].mean()
-    return 100 * means.unstack("label", sort=False)
+    table = 100 * means.unstack("label", sort=False)
+    return table if "same app" in table else table.assign(**{"same app": math.nan})
 
 
 def closed(means: pd.DataFrame) -> pd.Series:
