@@ -8,8 +8,8 @@ struct PretrainArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            With --per user and device knowledge: 'learned' begins with a model that is trained first, in caches of the same \
-            capacity and with the same labels: other-users divides the users into two halves, each served by the model of the \
+            With --per user and device knowledge: 'learned' and the planner begin with a model that is trained first, in \
+            caches of the same capacity and with the same labels: other-users divides the users into two halves, each served by the model of the \
             other; or on all users of other traces, files that 'replay' reads without further options.
             """, valueName: "other-users|a.csv,b.csv"))
     var pretrain: String?

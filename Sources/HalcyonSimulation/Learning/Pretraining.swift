@@ -50,7 +50,7 @@ package enum Pretraining: Sendable, Hashable, CustomStringConvertible {
 
     /// What the models were trained on, as a sentence.
     package var sentence: String {
-        "learned and planner begin with a model \(words), in \(Self.steps.grouped) steps of learned, and continue to learn."
+        "A learner or planner that names no model begins with one \(words) (learned: in \(Self.steps.grouped) steps), and goes on learning."
     }
 
     /// What a model was trained on, in words: `trained on all users of a.csv`.
