@@ -14,7 +14,7 @@ import HalcyonEviction
 /// 4. the plan's reconsiderations are passed to the cache, and its proposals are fetched in order within the budget.
 ///
 /// Before the first request that follows a moment such as the end of a visit, it calls ``plan(at:outlook:into:)`` and does the same
-/// with that plan.
+/// with that plan. When a list of objects is shown to a user, it calls ``plan(on:outlook:into:)`` in the same way.
 ///
 /// One instance serves all users, so it can apply what it learns from one user to the next. It is used by one thread
 /// at a time.
@@ -54,6 +54,17 @@ public protocol PrefetchPolicy: AnyObject {
     ///   - outlook: ``PrefetchOutlook/limit`` is what the visit has left; ``PrefetchOutlook/unused`` is empty.
     func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
 
+    /// Whether ``plan(on:outlook:into:)`` may propose anything. False by default.
+    var plansOnLists: Bool { get }
+
+    /// Records a list that is shown to a user, and appends proposals from it, best first. None of the proposed objects is in
+    /// the cache. Proposes nothing by default.
+    ///
+    /// - Parameters:
+    ///   - list: a list that is shown no earlier than the last recorded access.
+    ///   - outlook: ``PrefetchOutlook/limit`` is what the list may fetch; ``PrefetchOutlook/unused`` is empty.
+    func plan(on list: ShownList, outlook: PrefetchOutlook, into plan: inout PrefetchPlan)
+
     /// Whether the policy has learned enough to propose objects after an access. True by default.
     var isReady: Bool { get }
 
@@ -77,6 +88,8 @@ extension PrefetchPolicy {
     public func dropped(_ object: UInt32) {}
     public var plansBetweenRequests: Bool { false }
     public func plan(at moment: PlanningMoment, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {}
+    public var plansOnLists: Bool { false }
+    public func plan(on list: ShownList, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {}
     public var isReady: Bool { true }
     public var isReadyBetweenRequests: Bool { true }
     public var calibration: [CalibrationBin] { [] }

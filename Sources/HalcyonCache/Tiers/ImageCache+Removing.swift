@@ -223,7 +223,7 @@ extension ImageCache {
     /// both tiers.
     package func reconsider(_ key: EntryKey, isLikely: Bool) {
         memoryStorage.reconsider(key.computed, isLikely: isLikely)
-        onDisk(.read(key), { $0.reconsider(key, isLikely: isLikely) }, done: { _ in })
+        onDisk(.change(key), { $0.reconsider(key, isLikely: isLikely) }, done: { _ in })
     }
 
     /// Sets the entries whose values each tier evicts next when it needs room, in this order, before its policy is asked. They

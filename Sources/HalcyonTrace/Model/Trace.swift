@@ -47,6 +47,8 @@ public struct Trace: Sendable {
     /// What a log recorded beside its accesses, if ``TraceLoadOptions/recording`` requested it. A part of a trace, or
     /// one whose requests were changed, has none.
     public package(set) var recording: TraceRecording?
+    /// What was shown before the requests; `nil` for a trace that records no lists.
+    public let lists: ShownLists?
     /// The number of requests at the start that belong to a warm-up trace; see ``warmed(by:)``. 0 by default.
     public package(set) var warmupCount = 0
 
@@ -62,7 +64,8 @@ public struct Trace: Sendable {
         requestSizes: [UInt32] = [], objectCategories: [UInt32] = [], requestCategories: [UInt32] = [],
         lifetimes: [UInt32] = [], categorySets: CategorySets = CategorySets(), categoryCount: Int = 0,
         userCount: Int = 0,
-        sizeUnit: SizeUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport()
+        sizeUnit: SizeUnit = .objects, names: TraceNames = TraceNames(), report: LoadReport = LoadReport(),
+        lists: ShownLists? = nil
     ) {
         precondition(times.count == entries.count, "a time for each request")
         precondition(users.isEmpty || users.count == entries.count, "a user for each request, or none")
@@ -99,11 +102,12 @@ public struct Trace: Sendable {
             }
         self.names = names
         self.report = report
+        self.lists = lists
     }
 
     /// The number of requests.
     public var count: Int { entries.count }
-    /// The number of distinct objects.
+    /// The number of distinct objects that are requested.
     public var objectCount: Int { objectSizes.count }
     /// Whether any request carries a category.
     public var hasCategories: Bool { categoryCount > 0 }
