@@ -30,7 +30,7 @@ package struct PrefetchUser: Sendable {
 ///
 /// It holds what both owners need: the objects in flight and their users, the unused ones (``UnusedPrefetches``), and what is to be
 /// fetched next. It also holds the spending and the timers of visits. A new plan after a request replaces the fetches of the
-/// last plan that have not started; one at a moment does so only if it proposes any.
+/// last plan that have not started; one at a moment, or after a request that follows a list, does so only if it proposes any.
 ///
 /// A model checks every sequence of up to five events. See `PrefetchDriverTests.allShortSequencesFollowModel()`. An event is O(1)
 /// beside what the policy takes, and a moment O(log users).
@@ -75,6 +75,8 @@ package final class PrefetchDriver {
     private var queue: [UInt32] = []
     private var head = 0
     private var queueUser = PrefetchUser()
+    /// Whether they are of a list. The list is still shown after a request.
+    private var isQueueOfList = false
     private var commands: [Command] = []
     /// The last plan.
     package private(set) var plan = PrefetchPlan()
@@ -251,8 +253,10 @@ package final class PrefetchDriver {
     ) -> Int? {
         guard let access = unplanned else { return nil }
         unplanned = nil
-        clearQueue()
-        queueUser = user
+        if !isQueueOfList || head == queue.count {
+            clearQueue()
+            (queueUser, isQueueOfList) = (user, false)
+        }
         if isCrowded { unused.next(of: access.user, into: &due) } else { due.removeAll(keepingCapacity: true) }
         var outlook = outlook
         (outlook.limit, outlook.unused) = (limit, due)
@@ -285,6 +289,25 @@ package final class PrefetchDriver {
         return outlook.limit
     }
 
+    /// Plans on a list that is shown to a user, which may spend what a list may.
+    ///
+    /// - Parameter outlook: as in ``plan(at:for:outlook:isHeld:)``.
+    /// - Returns: the number of objects that could be fetched; 0 without an outlook.
+    package func plan(
+        on list: ShownList, for user: PrefetchUser, outlook: PrefetchOutlook?, isHeld: (UInt32) -> Bool
+    ) -> Int {
+        spending.begin(listAt: list.time, of: list.user)
+        let limit = outlook == nil ? 0 : limit
+        var outlook = outlook ?? PrefetchOutlook(limit: 0, room: 0, holds: { _ in false })
+        outlook.limit = limit
+        plan.removeAll()
+        policy.plan(on: list, outlook: outlook, into: &plan)
+        clearQueue()
+        carryOut(for: user, limit: limit, isHeld)
+        isQueueOfList = true
+        return limit
+    }
+
     private var limit: Int { isPaused ? 0 : spending.objectsLeft }
 
     private func carryOut(for user: PrefetchUser, limit: Int, _ isHeld: (UInt32) -> Bool) {
@@ -293,7 +316,7 @@ package final class PrefetchDriver {
         hasNamedVictims = !victims.isEmpty
         if limit > 0, !plan.proposals.isEmpty {
             clearQueue()
-            queueUser = user
+            (queueUser, isQueueOfList) = (user, false)
             for proposal in plan.proposals.prefix(limit) { queue.append(proposal.object) }
         }
         if isHeldBack && !isStopped || isLimited && plan.proposals.count >= limit { deferredUser = user }

@@ -43,7 +43,7 @@ struct PrefetchBudgetTests {
         ("5/day/day", "'5/day/day' is not a limit: write an amount and a period, as in 2/request or 50MB/day."),
         ("5/day,", "'' is not a limit: write an amount and a period, as in 2/request or 50MB/day."),
         ("/day", "'/day' is not a limit: write an amount and a period, as in 2/request or 50MB/day."),
-        ("5/week", "'week' is not a period: write request, visit, minute, day or total."),
+        ("5/week", "'week' is not a period: write request, list, visit, minute, day or total."),
         (
             "2.5/day",
             "'2.5' is not a number of objects: write a whole number, or bytes with a unit (B, kB, MB, GB, KiB, MiB or GiB)."

@@ -96,7 +96,7 @@ struct UsageTests {
             """),
         Mistake(
             "t.csv --only --prefetch planner --prefetch-budget 2/hour",
-            "Prefetch budget: 'hour' is not a period: write request, visit, minute, day or total."),
+            "Prefetch budget: 'hour' is not a period: write request, list, visit, minute, day or total."),
         Mistake(
             "t.csv --only --prefetch planner(price=2)",
             "planner cannot take price=2: price is a number from 0.0 to 1.0."),

@@ -16,7 +16,7 @@ struct PrefetchArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --prefetch: the budget of each cache, in objects or bytes per request, visit, minute, day or in total: "
+            "With --prefetch: the budget of each cache, in objects or bytes per request, list, visit, minute, day or in total: "
                 + "2/request,50MB/day. A visit may spend at its end what its requests did not. 0/request fetches nothing, as a "
                 + "control: only the policy's choice of victims remains. (default: 2/request)", valueName: "limit,…"))
     var prefetchBudget: String?

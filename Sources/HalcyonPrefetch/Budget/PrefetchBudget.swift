@@ -1,6 +1,6 @@
 import HalcyonSupport
 
-/// The maximum number of objects and bytes that may be prefetched in each of five periods.
+/// The maximum number of objects and bytes that may be prefetched in each of six periods.
 ///
 /// ```swift
 /// let budget = try PrefetchBudget(parsing: "2/request,50MB/day")
@@ -25,6 +25,8 @@ public struct PrefetchBudget: Sendable, Equatable {
 
     /// The limit after one request. What a visit's requests did not use is left for its end; see ``PlanningMoment``.
     public var perRequest: Limit
+    /// The limit of one list that is shown; see ``ShownList``. Without one, that of a request applies.
+    public var perList: Limit
     /// The limit of a visit of one user, its end included.
     public var perVisit: Limit
     /// The limit of a minute of the clock.
@@ -36,10 +38,11 @@ public struct PrefetchBudget: Sendable, Equatable {
 
     /// Creates a budget; by default it has no limits.
     public init(
-        perRequest: Limit = Limit(), perVisit: Limit = Limit(), perMinute: Limit = Limit(), perDay: Limit = Limit(),
-        inTotal: Limit = Limit()
+        perRequest: Limit = Limit(), perList: Limit = Limit(), perVisit: Limit = Limit(), perMinute: Limit = Limit(),
+        perDay: Limit = Limit(), inTotal: Limit = Limit()
     ) {
         self.perRequest = perRequest
+        self.perList = perList
         self.perVisit = perVisit
         self.perMinute = perMinute
         self.perDay = perDay
@@ -64,17 +67,21 @@ public struct PrefetchBudget: Sendable, Equatable {
 extension PrefetchBudget {
     /// The period of a limit.
     enum Period: String, CaseIterable {
-        case request, visit, minute, day, total
+        case request, list, visit, minute, day, total
     }
 
     /// Whether any limit is in bytes.
     public var countsBytes: Bool { Period.allCases.contains { self[$0].bytes != nil } }
+
+    /// The limit that applies to a list.
+    var limitOfList: Limit { perList == Limit() ? perRequest : perList }
 
     /// The limit of a period.
     subscript(period: Period) -> Limit {
         get {
             switch period {
             case .request: perRequest
+            case .list: perList
             case .visit: perVisit
             case .minute: perMinute
             case .day: perDay
@@ -84,6 +91,7 @@ extension PrefetchBudget {
         set {
             switch period {
             case .request: perRequest = newValue
+            case .list: perList = newValue
             case .visit: perVisit = newValue
             case .minute: perMinute = newValue
             case .day: perDay = newValue
@@ -98,7 +106,7 @@ extension PrefetchBudget: CustomStringConvertible {
     ///
     /// An amount without a unit is a number of objects, one with a unit a number of bytes. `kB`, `MB` and `GB` are
     /// powers of 1000, `KiB`, `MiB` and `GiB` of 1024; `B` is a byte. An amount with a unit may have a fraction. The
-    /// case of a unit is ignored. The periods are `request`, `visit`, `minute`, `day` and `total`; each takes at most one
+    /// case of a unit is ignored. The periods are `request`, `list`, `visit`, `minute`, `day` and `total`; each takes at most one
     /// number of objects and one of bytes.
     ///
     /// - Throws: ``PrefetchBudgetError`` if `text` is anything else, or a limit is larger than 2⁵³.
@@ -129,7 +137,7 @@ extension PrefetchBudget: CustomStringConvertible {
         }
         guard let period = Period(rawValue: String(halves[1])) else {
             throw PrefetchBudgetError(
-                "'\(halves[1])' is not a period", accepted: "request, visit, minute, day or total")
+                "'\(halves[1])' is not a period", accepted: "request, list, visit, minute, day or total")
         }
         let amount = halves[0]
         let (digits, unit) = ByteCount.parts(of: amount)

@@ -33,7 +33,10 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// The visit of the last request or moment, whose user is ``user``.
     private var visit = Visit()
     private var user: UInt32 = .max
-    private var isBetweenRequests = false
+    /// What may spend now.
+    private enum Turn { case request, list, moment }
+    private var turn = Turn.request
+    /// What the request or the list has spent.
     private var request = Sum()
     private var minute = Sum()
     private var day = Sum()
@@ -68,7 +71,16 @@ public struct PrefetchSpending: Sendable, Equatable {
         }
         visit.requests += 1
         visit.lastRequest = max(visit.lastRequest, time)
-        isBetweenRequests = false
+        turn = .request
+        advance(to: time)
+    }
+
+    /// Begins a list that is shown, which belongs to the visit of its user.
+    ///
+    /// - Parameter time: the wall time in microseconds.
+    public mutating func begin(listAt time: Int64, of user: UInt32) {
+        take(visitOf: user)
+        turn = .list
         advance(to: time)
     }
 
@@ -78,7 +90,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     public mutating func begin(momentAt time: Int64, of user: UInt32) {
         take(visitOf: user)
         visit.lastMoment = max(visit.lastMoment, time)
-        isBetweenRequests = true
+        turn = .moment
         advance(to: time)
     }
 
@@ -141,11 +153,15 @@ public struct PrefetchSpending: Sendable, Equatable {
     }
 
     /// What counts against ``requestLimit``.
-    private var requestSum: Sum { isBetweenRequests ? visit.sum : request }
+    private var requestSum: Sum { turn == .moment ? visit.sum : request }
 
-    /// The limit of the request, or of all requests of the visit.
+    /// The limit of the request, of the list, or of all requests of the visit.
     private var requestLimit: PrefetchBudget.Limit {
-        guard isBetweenRequests else { return budget.perRequest }
+        switch turn {
+        case .request: return budget.perRequest
+        case .list: return budget.limitOfList
+        case .moment: break
+        }
         func times(_ limit: Int?) -> Int? {
             limit.map { $0.multipliedReportingOverflow(by: visit.requests).overflow ? .max : $0 * visit.requests }
         }
