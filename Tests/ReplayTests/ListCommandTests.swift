@@ -47,7 +47,9 @@ struct ListCommandTests {
         // b was opened at the time of its list, c after 5 s.
         #expect(inspection.text.contains(", 50.00 % at the time of the list\n"), "\(inspection.text)")
         let converted = try Replay.run("convert", "t.csv", "out.csv", in: folder)
-        #expect(converted.code == 0, "\(converted.errors)")
+        #expect(
+            converted.code == 0 && converted.errors.contains("4 requests, 3 objects, 2 users, 2 lists"),
+            "\(converted.errors)")
         let text = try String(contentsOfFile: folder.path + "/out.csv", encoding: .utf8)
         let rows = [
             "time,key,user,event", "10,a,u,shown", "10,b,u,shown", "10,b,u,request", "11,a,v,request", "20,c,u,shown",
@@ -61,6 +63,14 @@ struct ListCommandTests {
         #expect(stream.code == 0, "\(stream.errors)")
         #expect(
             stream.text.contains("3 rows of what was shown left out: a stream has no lists; load the trace for them."))
+    }
+
+    @Test("A policy that plans on lists refuses a stream")
+    func streamsHaveNoListsToPlanOn() throws {
+        let run = try Replay.run(
+            "t.csv", "--policy", "lru", "--capacity", "1", "--prefetch", "lists", "--stream", in: folder)
+        #expect(run.code == 64)
+        #expect(run.errors.contains("--prefetch lists plans on lists, and a stream has none: leave out --stream."))
     }
 
     @Test("An unknown event is one sentence with line and column")
