@@ -130,7 +130,7 @@ struct RunCommand: AsyncParsableCommand {
             valueName: "seed"))
     var shuffle: UInt64?
 
-    @OptionGroup var opening: OpenDelayArguments
+    @OptionGroup var opening: ListArguments
 
     @Option(
         help: ArgumentHelp(
