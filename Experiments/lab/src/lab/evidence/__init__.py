@@ -63,6 +63,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "confirmatory-categories": ("confirmatory", confirmatory.labels),
     "confirmatory-prefetching": ("confirmatory", confirmatory.prefetching),
     "readme": ("policies", claims.readme),
+    "answer": ("policies", claims.answer),
     **PEER_TABLES,
 }
 

@@ -23,6 +23,8 @@ ARMS = {
 TRACES = {"news": "news", "hotels": "hotels", "feed": "short videos"}
 #: The baselines without a model, in the order of tables.
 BASELINES = ("list-order", "list-random", "list-newest", "list-popular", "list-last-opened", "list-affinity")
+#: What README says of each trace, and of how many fetched items.
+ANSWER = {"news": ("news, 4 of a list", 4), "hotels": ("hotels, 8 of a list", 8), "feed": ("short videos, 1 of a list", 1)}
 #: The columns in which two arms differ.
 ARM = [*PREFETCHING, "label_control", "announce"]
 
@@ -63,6 +65,15 @@ def _gains(results: pd.DataFrame, first: str, second: str) -> dict[tuple[str, in
             continue
         (comparison,) = compare([pairing(sides[0], sides[1], compared=ARM)])
         found |= {(pair.trace, count): pair.interval for pair in comparison.pairs}
+    return found
+
+
+def labels_add(folder: Path) -> dict[tuple[str, str, int], Interval]:
+    """What the given labels add over permuted ones, by knowledge, trace and number of fetched items."""
+    found = {}
+    for knowledge in ("device", "server"):
+        gains = _gains(_known(cells(folder), knowledge), "both", "permuted")
+        found |= {(knowledge, trace, count): interval for (trace, count), interval in gains.items()}
     return found
 
 
