@@ -233,7 +233,7 @@ import Testing
         let keys = later.entries.map { later.names.keys[$0] }
         #expect(keys == ["c", "a", "a", "b", "c", "c"])
         #expect(later.users.map { later.names.users[$0] } == ["u", "v", "u", "u", "u", "v"])
-        // b comes to 3 s and was before the list of 3 s.
+        // b is at 3 s now, and was before the list of 3 s.
         #expect(Self.text(later) == ["0 1 u: a/1/ b/1/", "4 3 v: c/1/"])
         #expect(trace.delayingOpenings(by: TimeSpan(microseconds: 0)).moved == 0)
         #expect(trace.delayingOpenings(by: TimeSpan(microseconds: 0)).trace.fingerprint == trace.fingerprint)

@@ -23,8 +23,8 @@ public struct KindsModel: TraceGenerator, Equatable, Codable {
     public var memory = 60
     /// The share of the objects, among those that are new to a user, that this user never requests again.
     public var oneHitShare = 0.3
-    /// The share of the requests for objects new to a user that are for one of the kind's ``shared`` popular objects, unless
-    /// the user knows it; all others are for an object that no user has requested.
+    /// The share of one of the kind's ``shared`` popular objects among the requests for an object that is new to the user. If the
+    /// user knows the drawn one, and in all other cases, the object is new to all users.
     public var sharedShare = 0.3
     /// The number of popular objects of a kind.
     public var shared = 2_000

@@ -62,8 +62,8 @@ public enum TraceWriter {
     /// lists.
     ///
     /// A list is its items in order, before the request that follows it. If lists of one user have one time, a column `list`
-    /// with their numbers keeps them apart. Times are seconds, with a fraction where it is needed. If the trace has no names, numbers are written instead.
-    /// The columns of sizes and of times are omitted if the trace has none. O(requests).
+    /// with their numbers keeps them apart. Times are seconds, with a fraction where it is needed. If the trace has no names,
+    /// numbers are written instead. The columns of sizes and of times are omitted if the trace has none. O(requests + items).
     ///
     /// - Throws: ``TraceError`` if a name holds a control byte, or the disk fails.
     public static func writeCSV(_ trace: Trace, to path: String, compression: Compression? = nil) throws(TraceError) {
