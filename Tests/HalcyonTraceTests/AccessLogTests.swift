@@ -245,7 +245,7 @@ struct AccessLogTests {
                 == "x.sqlite: is an SQLite file of another program; an access log of Halcyon is needed")
         #expect(
             try found(changed("PRAGMA user_version = 99"))
-                == "x.sqlite: has schema version 99, of a later release; this one knows versions up to 3")
+                == "x.sqlite: has schema version 99, of a later release; this one knows versions up to 4")
         for count in [20, 99, 4_096, whole.count / 2, whole.count - 1] {
             #expect(
                 try found(whole.prefix(count))
