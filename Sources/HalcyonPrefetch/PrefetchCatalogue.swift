@@ -23,6 +23,29 @@ public enum PrefetchCatalogue {
             source: "", traits: [.isRandomised, .usesCategories, .learns],
             make: { PrefetchPlanner(context: $0) }),
         Entry(
+            name: "lists", summary: "learned: the planner on lists alone, what the user will probably open of what is shown",
+            source: "", traits: [.isRandomised, .usesCategories, .learns, .usesLists],
+            make: { PrefetchPlanner(.listsOnly, context: $0) }),
+        Entry(
+            name: "list-order", summary: "of a list that is shown: the first items", source: "",
+            traits: [.usesLists], make: { ListOrderPrefetch(.shown, $0) }),
+        Entry(
+            name: "list-random", summary: "of a list that is shown: any items", source: "",
+            traits: [.isRandomised, .usesLists], make: { ListOrderPrefetch(.random, $0) }),
+        Entry(
+            name: "list-newest", summary: "of a list that is shown: the items that appeared last", source: "",
+            traits: [.usesLists], make: { ListOrderPrefetch(.newest, $0) }),
+        Entry(
+            name: "list-popular", summary: "of a list that is shown: the items that were requested most in the last hours",
+            source: "", traits: [.usesLists], make: { ListOrderPrefetch(.popular, $0) }),
+        Entry(
+            name: "list-last-opened", summary: "of a list that is shown: the items that the user requested last",
+            source: "", traits: [.usesLists], make: { ListOrderPrefetch(.lastOpened, $0) }),
+        Entry(
+            name: "list-affinity",
+            summary: "of a list that is shown: the items of the categories that the user requested most", source: "",
+            traits: [.usesCategories, .usesLists], make: { ListOrderPrefetch(.affinity, $0) }),
+        Entry(
             name: "markov", summary: "the most frequent successors of the object, over all users",
             source: "Joseph, Grunwald 1997", traits: [], make: { MarkovPrefetch($0) }),
         Entry(
@@ -73,6 +96,8 @@ public struct PrefetchTraits: OptionSet, Sendable, Hashable {
     public static let usesKeys = PrefetchTraits(rawValue: 1 << 2)
     /// The policy trains a model.
     public static let learns = PrefetchTraits(rawValue: 1 << 3)
+    /// The policy proposes objects of lists that are shown.
+    public static let usesLists = PrefetchTraits(rawValue: 1 << 5)
     /// The policy proposes announced objects only.
     public static let usesAnnouncements = PrefetchTraits(rawValue: 1 << 4)
 }

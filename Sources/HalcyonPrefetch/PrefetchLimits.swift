@@ -18,11 +18,14 @@ public struct PrefetchLimits: Sendable, Equatable {
             self.init(
                 objects: Int(PlannerObjects.bound), users: Int(PlannerUsers.bound) - 1,
                 categories: Int(PlannerCategories.bound))
+        case "lists": self.init(objects: objects, users: users - 1)
         case "markov", "markov-user": self.init(users: users - 1)
         case "popular", "mithril": self.init(objects: objects)
         case "visit-refill": self.init(objects: objects, users: users - 1)
         case "category-popular": self.init(objects: objects, users: users - 1, categories: categories)
-        case "next-key", "announced": self.init()
+        case "next-key", "announced", "list-order", "list-random", "list-newest", "list-popular", "list-last-opened",
+            "list-affinity":
+            self.init()
         default: return nil
         }
     }

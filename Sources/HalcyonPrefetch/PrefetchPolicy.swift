@@ -26,6 +26,9 @@ public protocol PrefetchPolicy: AnyObject {
     /// other in its order; see ``AnnouncedObject/rank``. Ignored by default.
     func announce(_ object: AnnouncedObject)
 
+    /// Takes over what a server knows of all users' openings of lists, in place of earlier ones. Ignored by default.
+    func announce(_ rates: CategoryRates)
+
     /// Records a request for an object.
     ///
     /// - Parameter isHit: whether the cache held the object.
@@ -84,6 +87,7 @@ public protocol PrefetchPolicy: AnyObject {
 extension PrefetchPolicy {
     public func define(categorySet: CategorySetID, members: [UInt32]) {}
     public func announce(_ object: AnnouncedObject) {}
+    public func announce(_ rates: CategoryRates) {}
     public func evicted(_ object: UInt32, from user: UInt32) {}
     public func dropped(_ object: UInt32) {}
     public var plansBetweenRequests: Bool { false }

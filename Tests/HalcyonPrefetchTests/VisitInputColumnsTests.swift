@@ -75,7 +75,7 @@ struct VisitInputColumnsTests {
         let (history, user, time) = history()
         let moment = history.moment(of: user, at: time)
         var columns = VisitInputColumns()
-        var model = NextVisitModel(seed: 5)
+        var model = OnlineNetwork(inputs: VisitInputColumns.inputCount, seed: 5)
         for item in user.items {
             _ = model.learn(inputs(item, history, moment), isRequested: item.object % 2 == 0)
         }
@@ -84,7 +84,7 @@ struct VisitInputColumnsTests {
         for (first, count) in [(0, 64), (64, 6)] {
             let items = Array(user.items[first..<first + count])
             columns.describe(items, count: count, known: count, of: history, at: moment)
-            model.predict(columns.matrix, count: count, into: &probabilities)
+            model.predict(columns.matrix, count: count, length: VisitInputColumns.length, into: &probabilities)
             for (column, item) in items.enumerated() {
                 let expected = inputs(item, history, moment)
                 var row: [Float] = []

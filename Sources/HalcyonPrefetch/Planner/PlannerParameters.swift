@@ -8,6 +8,16 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         case on, off
     }
 
+    /// Whose openings by category are known on lists.
+    public enum Profile: String, CaseIterable, Sendable {
+        /// Those of the user.
+        case personal
+        /// Those of all users: of those that the planner serves, or of those that a server announced.
+        case pooled
+        /// Both.
+        case both
+    }
+
     static let maxLabelWindow = 1_000
     static let maxHidden = 64
 
@@ -32,6 +42,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var rate = 0.003
     /// Whether categories are used. Default: on.
     public var categories = Switch.on
+    /// Whether it plans after requests. Default: on.
+    public var requests = Switch.on
     /// Whether it plans between visits, too, in caches of one user each. Default: off.
     public var visits = Switch.off
     /// The hits that a fetch between visits must gain on average. Default: 0.01.
@@ -39,6 +51,12 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// A higher price fetches less, and more of it is used. From 0.03 on, hits can be lost: what left during a visit is then not
     /// always fetched again.
     public var visitPrice = 0.01
+    /// Whether it plans on lists that are shown, too. Default: off.
+    public var lists = Switch.off
+    /// The hits that a fetch from a list must gain on average. Default: 0.03.
+    public var listPrice = 0.03
+    /// Whose openings by category are known on lists. Default: both.
+    public var profile = Profile.both
     /// The matrix routines of the network. Default: portable.
     public var kernels = Kernels.portable
     /// The instruction set of the portable kernels, which no text can set; `nil` for the one in force.
@@ -46,8 +64,25 @@ public struct PlannerParameters: PolicyParameters, Equatable {
 
     var blas: BLAS { BLAS(kernels, level: kernelLevel) }
 
+    /// The names of the parameters that decide plans: without those of moments at which nothing is planned.
+    package var decisive: Set<String> {
+        var names = Set(Self.table.map(\.name))
+        if lists == .off { names.subtract(["lists", "list-price", "profile"]) }
+        if requests == .on { return names.subtracting(["requests"]) }
+        names.subtract(["horizon", "price", "most-price", "hidden", "controls", "sampling", "rate", "kernels"])
+        if visits == .off { names.subtract(["visits", "visit-price"]) }
+        return names
+    }
+
     /// Creates the default parameters.
     public init() {}
+
+    /// The parameters of a planner that plans on lists alone.
+    public static let listsOnly: PlannerParameters = {
+        var parameters = PlannerParameters()
+        (parameters.requests, parameters.lists) = (.off, .on)
+        return parameters
+    }()
 
     /// The name, range and meaning of each parameter.
     public static let table: [Parameter<PlannerParameters>] = [
@@ -65,6 +100,10 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .choice("categories", \.categories, "whether categories are used"),
         .choice("visits", \.visits, "whether it plans between visits, too, in caches of one user each"),
         .real("visit-price", \.visitPrice, in: 0...1, "the hits that a fetch between visits must gain on average"),
+        .choice("requests", \.requests, "whether it plans after requests"),
+        .choice("lists", \.lists, "whether it plans on lists that are shown, too"),
+        .real("list-price", \.listPrice, in: 0...1, "the hits that a fetch from a list must gain on average"),
+        .choice("profile", \.profile, "whose openings by category are known on lists"),
         .choice(
             "kernels", \.kernels,
             "the matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),

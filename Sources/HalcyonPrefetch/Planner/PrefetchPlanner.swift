@@ -38,93 +38,104 @@ import HalcyonEviction
 /// - 40 a pair of user and category, and 20 a pair of a category set and its successor;
 /// - between visits, 80 more a pair of user and object, 52 an object, and at most 6 kB a user.
 public final class PrefetchPlanner: PrefetchPolicy {
-    /// The plans after requests. Behind a pointer, so that an access needs no exclusivity checks.
-    let state: UnsafeMutablePointer<WithinVisit>
+    /// The plans after requests; `nil` for none. Behind a pointer, so that an access needs no exclusivity checks.
+    let within: UnsafeMutablePointer<WithinVisit>?
     /// The plans between visits; `nil` for none.
     let between: BetweenVisits?
+    /// The plans on lists; `nil` for none.
+    let lists: OnLists?
     private let cachesPerUser: Bool
 
     /// Creates a planner that has learned nothing.
     public init(_ parameters: PlannerParameters = PlannerParameters(), context: PrefetchContext = PrefetchContext()) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state = .allocate(capacity: 1)
-        state.initialize(to: WithinVisit(parameters, context))
+        within = parameters.requests == .on ? .allocate(capacity: 1) : nil
+        within?.initialize(to: WithinVisit(parameters, context))
         between = parameters.visits == .on ? BetweenVisits(price: parameters.visitPrice, context) : nil
+        lists = parameters.lists == .on ? OnLists(parameters, context) : nil
         cachesPerUser = context.cachesPerUser
     }
 
     /// Creates a planner that starts with what another has learned, and continues to learn. The label window and the hidden
-    /// units are those of `pretrained`. What was learned of visits is used by a planner that plans between them.
+    /// units are those of `pretrained`. What was learned of visits and lists is used by a planner that plans there.
     public convenience init(
         _ pretrained: PretrainedPlanner, parameters: PlannerParameters = PlannerParameters(),
         context: PrefetchContext = PrefetchContext()
     ) {
         var parameters = parameters
-        parameters.hidden = pretrained.hidden
-        parameters.labelWindow = pretrained.labelWindow
+        if let requests = pretrained.requests {
+            (parameters.hidden, parameters.labelWindow) = (requests.hidden, requests.labelWindow)
+        }
         self.init(parameters, context: context)
-        state.pointee.trainer.adopt(pretrained)
+        if let requests = pretrained.requests { within?.pointee.trainer.adopt(requests) }
         adoptVisits(of: pretrained)
+        pretrained.lists.map { lists?.adopt($0) }
     }
 
     /// Replaces what was learned of visits over all users by that of `pretrained`. What was learned of single users and objects
     /// stays: after accesses of an earlier run were noted again, which `pretrained` has learned from.
     public func adoptVisits(of pretrained: PretrainedPlanner) { pretrained.visits.map { between?.adopt($0) } }
 
-    /// Returns what was learned over all users; `nil` before the network has enough training steps to be used.
+    /// Returns what was learned over all users; `nil` before a network has learned enough to be used.
     ///
     /// - Parameter producer: the version of Halcyon that is stated in the file.
     public func snapshot(producer: String) -> PretrainedPlanner? {
-        guard state.pointee.trainer.isReady else { return nil }
-        let (parameters, calibration) = (state.pointee.parameters, state.pointee.trainer.calibration)
+        let requests = within.flatMap { $0.pointee.trainer.isReady ? PretrainedRequests($0.pointee) : nil }
+        let lists = lists.flatMap { $0.isReady ? PretrainedLists($0) : nil }
+        // Without the network for requests, a planner that has one would start with half of what it needs.
+        guard within == nil ? lists != nil : requests != nil else { return nil }
         return PretrainedPlanner(
-            weights: state.pointee.trainer.weights, scale: calibration.scale, shift: calibration.shift,
-            hidden: parameters.hidden, labelWindow: parameters.labelWindow, trainingSteps: state.pointee.trainer.steps,
-            visits: between.flatMap { $0.model.examples > 0 ? PretrainedVisits($0) : nil }, producer: producer)
+            requests: requests, visits: between.flatMap { $0.model.examples > 0 ? PretrainedVisits($0) : nil },
+            lists: lists, producer: producer)
     }
 
     deinit {
-        state.deinitialize(count: 1)
-        state.deallocate()
+        within?.deinitialize(count: 1)
+        within?.deallocate()
     }
 
     public func define(categorySet: CategorySetID, members: [UInt32]) {
-        state.pointee.habits.sets.define(categorySet, members: members)
+        within?.pointee.habits.sets.define(categorySet, members: members)
+        lists?.define(categorySet: categorySet, members: members)
     }
 
     public func announce(_ object: AnnouncedObject) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state.pointee.announce(object)
+        within?.pointee.announce(object)
     }
+
+    public func announce(_ rates: CategoryRates) { lists?.announce(rates) }
 
     public func note(_ access: Access, isHit: Bool) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state.pointee.note(access, isHit: isHit)
+        within?.pointee.note(access, isHit: isHit)
         between?.note(access)
+        lists?.note(access, isHit: isHit)
     }
 
     public func evicted(_ object: UInt32, from user: UInt32) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state.pointee.evicted(object, from: user)
+        within?.pointee.evicted(object, from: user)
         between?.evicted(object, from: user)
+        lists?.evicted(object, from: user)
     }
 
     public func dropped(_ object: UInt32) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        state.pointee.dropped(object)
+        within?.pointee.dropped(object)
     }
 
     public func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
-        var within = outlook
-        if let between { within.unused = between.reconsiderable(outlook.unused, of: access.user) }
-        state.pointee.plan(after: access, outlook: within, into: &plan)
+        var rest = outlook
+        if let between { rest.unused = between.reconsiderable(outlook.unused, of: access.user) }
+        within?.pointee.plan(after: access, outlook: rest, into: &plan)
         between?.plan(after: access, outlook: outlook, into: &plan)
     }
 
@@ -134,25 +145,27 @@ public final class PrefetchPlanner: PrefetchPolicy {
         between?.plan(at: moment, outlook: outlook, into: &plan)
     }
 
+    public func plan(on list: ShownList, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        lists?.plan(on: list, outlook: outlook, into: &plan)
+    }
+
+    public var plansOnLists: Bool { lists != nil }
+
     public var plansBetweenRequests: Bool { between != nil && cachesPerUser }
 
-    public var isReady: Bool { state.pointee.trainer.isReady }
+    public var isReady: Bool { within?.pointee.trainer.isReady ?? lists?.isReady ?? true }
 
-    public var isReadyBetweenRequests: Bool { between?.model.isReady ?? true }
+    public var isReadyBetweenRequests: Bool { between?.isReady ?? true }
 
-    public var calibration: [CalibrationBin] { state.pointee.trainer.calibration.bins }
+    public var calibration: [CalibrationBin] { within?.pointee.trainer.calibration.bins ?? [] }
 
-    public var metadataBytes: Int { state.pointee.byteCount + (between?.byteCount ?? 0) }
+    public var metadataBytes: Int {
+        (within?.pointee.byteCount ?? 0) + (between?.byteCount ?? 0) + (lists?.byteCount ?? 0)
+    }
 
     public var metrics: [PolicyMetric] {
-        [
-            PolicyMetric("planner_steps", Double(state.pointee.trainer.steps)),
-            PolicyMetric("prefetch_threshold", Double(state.pointee.threshold.current)),
-            PolicyMetric("re_request_ratio", Double(state.pointee.evictionCost.returnRate)),
-            PolicyMetric("eviction_cost", Double(state.pointee.evictionCost.requiredProbability)),
-            PolicyMetric("selection_ratio", Double(state.pointee.trainer.calibration.selectionRatio(at: 0.1))),
-            PolicyMetric("planner_scale", Double(state.pointee.trainer.calibration.scale)),
-            PolicyMetric("planner_shift", Double(state.pointee.trainer.calibration.shift)),
-        ] + (between?.metrics ?? [])
+        (within?.pointee.metrics ?? []) + (between?.metrics ?? []) + (lists.flatMap { $0.hasLists ? $0.metrics : nil } ?? [])
     }
 }

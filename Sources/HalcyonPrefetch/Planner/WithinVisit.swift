@@ -66,6 +66,18 @@ struct WithinVisit: ~Copyable {
             + nextRequestShare.byteCount + newest.byteCount + evictionCost.byteCount
     }
 
+    var metrics: [PolicyMetric] {
+        [
+            PolicyMetric("planner_steps", Double(trainer.steps)),
+            PolicyMetric("prefetch_threshold", Double(threshold.current)),
+            PolicyMetric("re_request_ratio", Double(evictionCost.returnRate)),
+            PolicyMetric("eviction_cost", Double(evictionCost.requiredProbability)),
+            PolicyMetric("selection_ratio", Double(trainer.calibration.selectionRatio(at: 0.1))),
+            PolicyMetric("planner_scale", Double(trainer.calibration.scale)),
+            PolicyMetric("planner_shift", Double(trainer.calibration.shift)),
+        ]
+    }
+
     mutating func announce(_ object: AnnouncedObject) {
         // A list has the numbers of a whole one, the first object the highest.
         if object.rank == 0 { countAnnouncements(by: Float(AnnouncedObject.longestList)) }

@@ -28,6 +28,8 @@ final class BetweenVisits {
     /// The most objects of all users that are considered for each.
     static let popularBound = 64
     private static let examplesPerPlan = 48
+    /// The examples after which predictions are used.
+    private static let enough = 2_000
     /// The exploration rate: the share of choices that are made by the chooser that is behind.
     private static let explorationRate: Float = 1 / 16
 
@@ -35,7 +37,7 @@ final class BetweenVisits {
     private let price: Float
     private var users: [VisitUser] = []
     private var history = VisitHistory()
-    var model: NextVisitModel
+    var model: OnlineNetwork
     var outcomes = OutcomesByProbability()
     var repeats = RepeatsInVisit()
     var rest = RestOfVisit()
@@ -60,11 +62,14 @@ final class BetweenVisits {
         var place: Int
     }
 
+    /// Whether enough examples were learned for predictions to be used.
+    var isReady: Bool { model.examples >= Self.enough }
+
     init(price: Double, _ context: PrefetchContext) {
         self.context = context
         self.price = Float(price)
         generator = SplitMix64(seed: context.seed)
-        model = NextVisitModel(seed: context.seed &+ 1)
+        model = OnlineNetwork(inputs: VisitInputColumns.inputCount, seed: context.seed &+ 1)
     }
 
     // MARK: - Requests
@@ -136,7 +141,7 @@ final class BetweenVisits {
             guard let first = examples.baseAddress else { return }
             for (number, object) in user.exampleObjects.enumerated() {
                 let isRequested = requested.contains(object)
-                let probability = model.learn(first + number * NextVisitModel.inputs, isRequested: isRequested)
+                let probability = model.learn(first + number * VisitInputColumns.inputCount, isRequested: isRequested)
                 outcomes.note(probability, isRequested: isRequested)
             }
         }
@@ -215,7 +220,7 @@ final class BetweenVisits {
     /// Names the resident that leaves next during a visit.
     func plan(after access: Access, outlook: PrefetchOutlook, into plan: inout PrefetchPlan) {
         let slot = Int(BaselineBounds.slot(ofUser: access.user))
-        guard context.cachesPerUser, model.isReady, outlook.room < access.size, slot < users.count else { return }
+        guard context.cachesPerUser, isReady, outlook.room < access.size, slot < users.count else { return }
         let (visit, requests) = (users[slot].visit, users[slot].requests)
         let (share, repeats) = (rest.share(after: Int(requests)), repeats)
         var least: (value: Float, object: UInt32)?
@@ -284,7 +289,8 @@ final class BetweenVisits {
                     guard let first = items.baseAddress else { return }
                     columns.describe(first + place, count: count, known: items.count - place, of: history, at: scene)
                 }
-                model.predict(columns.matrix, count: count, into: &probabilities)
+                model.predict(
+                    columns.matrix, count: count, length: VisitInputColumns.length, into: &probabilities)
             }
             let (probability, object) = (probabilities[column], items[place].object)
             if isOver || place >= ownCount { items[place].probability = probability }
@@ -302,7 +308,7 @@ final class BetweenVisits {
         let popular = Array(items[ownCount...])
         items.removeSubrange(ownCount...)
         defer { swap(&items, &users[slot].items) }
-        guard model.isReady else { return }
+        guard isReady else { return }
         candidates.sort { ($1.probability, $0.object) < ($0.probability, $1.object) }
         residents.sort { ($0.probability, $0.object) < ($1.probability, $1.object) }
         let replaces = betweenVisits.usesPlanner || explores()

@@ -40,8 +40,8 @@ struct PretrainedVisits: Sendable, Equatable {
         func values(_ name: String, _ shape: [Int]) throws(ModelFileError) -> [Float] {
             try file.values(Self.prefix + name, shape: shape)
         }
-        weights = try values("network", [NextVisitModel.weightCount])
-        gradients = try values("gradients", [NextVisitModel.weightCount])
+        weights = try values("network", [OnlineNetwork.weightCount(inputs: VisitInputColumns.inputCount)])
+        gradients = try values("gradients", [OnlineNetwork.weightCount(inputs: VisitInputColumns.inputCount)])
         outcomes = try values("outcomes", [2, OutcomesByProbability.bins])
         repeats = try values("repeats", [2, RepeatsInVisit().reached.count])
         rest = try values("rest", [2, RestOfVisit().hits.count])

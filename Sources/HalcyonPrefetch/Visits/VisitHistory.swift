@@ -14,7 +14,7 @@ struct VisitObject: BitwiseCopyable {
     var size = 1
 }
 
-/// The statistics of visits behind the inputs of ``NextVisitModel``.
+/// The statistics of visits behind ``VisitInputColumns``.
 struct VisitHistory {
     static let microsecondsPerDay: Float = 86_400e6
     static let ownHalfLives = SIMD3<Float>(14, 60, 240)

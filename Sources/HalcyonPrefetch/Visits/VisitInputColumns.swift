@@ -2,11 +2,13 @@ import CProcessor
 import HalcyonEviction
 import HalcyonLearning
 
-/// The inputs of ``NextVisitModel`` for some objects of a user: a matrix with a row for each input and a column for each object.
+/// The inputs of an ``OnlineNetwork`` for the next visit, for some objects of a user: a matrix with a row for each input and a column for each object.
 ///
 /// Each input is one loop over the objects, which the compiler vectorizes. A number has the same bits as if it were computed for its
-/// object alone. Writing is O(``NextVisitModel/inputs`` × ``length``). Bytes: 9 kB, and 4 a category set.
+/// object alone. Writing is O(``inputCount`` × ``length``). Bytes: 9 kB, and 4 a category set.
 struct VisitInputColumns: ~Copyable {
+    /// The number of inputs, the constant 1 included.
+    static let inputCount = 22
     /// The most objects.
     static let length = 64
     /// How many objects ahead their statistics are read into the processor's cache.
@@ -19,7 +21,7 @@ struct VisitInputColumns: ~Copyable {
         case age, count0, count1, count2, ownVisits, visitSpan, since, span, gaps
     }
 
-    private let inputs = HeapArray<Float>(repeating: 0, count: NextVisitModel.inputs * length)
+    private let inputs = HeapArray<Float>(repeating: 0, count: inputCount * length)
     private let plain = HeapArray<Float>(repeating: 0, count: Plain.allCases.count * length)
     /// The number of the user's visits with each category set; 0 except between ``begin(_:sets:)`` and ``end(_:)``.
     private var countsBySet: [Float] = []
@@ -31,7 +33,7 @@ struct VisitInputColumns: ~Copyable {
 
     /// Appends the inputs of one object to a list.
     func append(_ column: Int, to list: inout [Float]) {
-        for input in 0..<NextVisitModel.inputs { list.append(inputs[input * Self.length + column]) }
+        for input in 0..<Self.inputCount { list.append(inputs[input * Self.length + column]) }
     }
 
     /// Prepares the categories of a user, for the calls that follow.

@@ -29,6 +29,8 @@ public struct PrefetchOptions: Sendable, Equatable {
     public var idleTime = PlanningMoment.idleTime
 
     package static let plannerName = "planner"
+    /// The name of the planner on lists alone.
+    package static let listsName = "lists"
     /// The name that repeats what a log recorded in place of a policy.
     package static let recordedName = "recorded"
     private static let announcedName = "announced"
@@ -48,9 +50,9 @@ public struct PrefetchOptions: Sendable, Equatable {
             let names = (PrefetchCatalogue.entries.map(\.name) + [Self.recordedName]).joined(separator: ", ")
             throw ReplayError.usage("There is no prefetch policy '\(spec.name)': give one of \(names), or none.")
         }
-        planner = PlannerParameters()
+        planner = spec.name == Self.listsName ? .listsOnly : PlannerParameters()
         switch spec.name {
-        case Self.plannerName: planner = try planner.applying(spec.settings, policy: spec.name)
+        case Self.plannerName, Self.listsName: planner = try planner.applying(spec.settings, policy: spec.name)
         case Self.announcedName: announced = try announced.applying(spec.settings, policy: spec.name)
         default: _ = try NoParameters().applying(spec.settings, policy: spec.name)
         }
@@ -107,13 +109,14 @@ public struct PrefetchOptions: Sendable, Equatable {
     }
 
     /// Whether the policy is the planner.
-    package var isPlanner: Bool { policy.name == Self.plannerName }
+    package var isPlanner: Bool { [Self.plannerName, Self.listsName].contains(policy.name) }
 
     /// Every parameter of the policy with its value; empty for a policy without parameters.
     package var parameters: [String: String] {
         let values: [(String, String)] =
             switch policy.name {
-            case Self.plannerName: PlannerParameters.table.map { ($0.name, $0.read(planner)) }
+            case Self.plannerName, Self.listsName:
+                PlannerParameters.table.filter { planner.decisive.contains($0.name) }.map { ($0.name, $0.read(planner)) }
             case Self.announcedName: AnnouncedParameters.table.map { ($0.name, $0.read(announced)) }
             default: []
             }

@@ -72,7 +72,7 @@ struct PlannerTrainer: ~Copyable {
     var weights: [Float] { served.weights }
 
     /// Starts from a trained network.
-    mutating func adopt(_ pretrained: PretrainedPlanner) {
+    mutating func adopt(_ pretrained: PretrainedRequests) {
         network.load(pretrained.weights)
         served.load(pretrained.weights)
         calibration.adopt(scale: pretrained.scale, shift: pretrained.shift)

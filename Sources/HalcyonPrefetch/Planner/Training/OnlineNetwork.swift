@@ -1,39 +1,42 @@
 import HalcyonLearning
 import HalcyonSupport
 
-/// A small network that is learned online: the probability that a user requests an object in its next visit.
+/// A small network that is learned online: the probability that an object is requested, in the next visit or from a list.
 ///
 /// Its logit is linear in the inputs, plus ``hidden`` rectified units. Weights follow the gradient with a step for each weight that
 /// shrinks as its gradients add up (AdaGrad: Duchi, Hazan, Singer 2011). A prediction and a step are O(``inputs`` × ``hidden``).
-struct NextVisitModel {
-    /// The number of inputs, the constant 1 included.
-    static let inputs = 22
+struct OnlineNetwork {
     /// The number of rectified units.
     static let hidden = 12
     private static let rate: Float = 0.05
-    /// The examples after which predictions are used.
-    private static let enough = 2_000
 
     /// A weight of an input for each unit, or a weight of each unit. Lanes beyond ``hidden`` stay 0.
     private typealias Units = SIMD16<Float>
 
-    private var linear = [Float](repeating: 0, count: inputs)
-    private var below = [Units](repeating: .zero, count: inputs)
+    /// The number of inputs, the constant 1 included.
+    let inputs: Int
+    private var linear: [Float]
+    private var below: [Units]
     private var above = Units.zero
     /// The sums of squared gradients of ``linear``, ``below`` and ``above``.
-    private var linearSquares = [Float](repeating: 1, count: inputs)
-    private var belowSquares = [Units](repeating: .one, count: inputs)
+    private var linearSquares: [Float]
+    private var belowSquares: [Units]
     private var aboveSquares = Units.one
     private(set) var examples = 0
     /// Always the portable kernels: predictions do not depend on the processor.
     private let blas = BLAS(.portable)
 
-    init(seed: UInt64) {
+    init(inputs: Int, seed: UInt64) {
+        self.inputs = inputs
+        linear = Array(repeating: 0, count: inputs)
+        linearSquares = Array(repeating: 1, count: inputs)
+        below = Array(repeating: .zero, count: inputs)
+        belowSquares = Array(repeating: .one, count: inputs)
         var generator = SplitMix64(seed: seed)
         func weight() -> Float { (Float(generator.next() >> 40) * 0x1p-24 - 0.5) * 0.6 }
         linear[0] = -3
         for unit in 0..<Self.hidden {
-            for input in 0..<Self.inputs { below[input][unit] = weight() }
+            for input in 0..<inputs { below[input][unit] = weight() }
         }
         for unit in 0..<Self.hidden { above[unit] = weight() }
     }
@@ -43,19 +46,19 @@ struct NextVisitModel {
     /// The sum of the squared gradients of each weight, in the order of ``weights``. O(count).
     var squares: [Float] { Self.list(linearSquares, belowSquares, aboveSquares) }
     /// The number of weights.
-    static let weightCount = inputs * (1 + hidden) + hidden
+    static func weightCount(inputs: Int) -> Int { inputs * (1 + hidden) + hidden }
 
-    /// Replaces what was learned by lists of ``weightCount`` numbers in the order of ``weights``.
+    /// Replaces what was learned by lists of ``weightCount(inputs:)`` numbers in the order of ``weights``.
     mutating func adopt(weights: [Float], squares: [Float], examples: Int) {
-        for input in 0..<Self.inputs {
+        for input in 0..<inputs {
             (linear[input], linearSquares[input]) = (weights[input], squares[input])
             for unit in 0..<Self.hidden {
-                let place = Self.inputs + input * Self.hidden + unit
+                let place = inputs + input * Self.hidden + unit
                 (below[input][unit], belowSquares[input][unit]) = (weights[place], squares[place])
             }
         }
         for unit in 0..<Self.hidden {
-            let place = Self.inputs * (1 + Self.hidden) + unit
+            let place = inputs * (1 + Self.hidden) + unit
             (above[unit], aboveSquares[unit]) = (weights[place], squares[place])
         }
         self.examples = examples
@@ -65,21 +68,18 @@ struct NextVisitModel {
         linear + below.flatMap { units in (0..<hidden).map { units[$0] } } + (0..<hidden).map { above[$0] }
     }
 
-    /// Whether enough examples were learned for predictions to be used.
-    var isReady: Bool { examples >= Self.enough }
-
-    /// Writes the probabilities for `count` objects, of which ``VisitInputColumns`` has the inputs. They have the bits that
-    /// ``learn(_:isRequested:)`` predicts with, because a product of matrices adds in the same order.
-    func predict(_ columns: UnsafePointer<Float>, count: Int, into probabilities: inout [Float]) {
-        let (rows, length) = (Self.hidden + 1, VisitInputColumns.length)
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: rows * (Self.inputs + length)) { memory in
+    /// Writes the probabilities for `count` objects, whose inputs are the first columns of a matrix with `length` of them. They have the
+    /// bits that ``learn(_:isRequested:)`` predicts with, because a product of matrices adds in the same order.
+    func predict(_ columns: UnsafePointer<Float>, count: Int, length: Int, into probabilities: inout [Float]) {
+        let rows = Self.hidden + 1
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: rows * (inputs + length)) { memory in
             guard let weights = memory.baseAddress else { return }
-            let sums = weights + rows * Self.inputs
-            for input in 0..<Self.inputs {
+            let sums = weights + rows * inputs
+            for input in 0..<inputs {
                 weights[input * rows] = linear[input]
                 for unit in 0..<Self.hidden { weights[input * rows + 1 + unit] = below[input][unit] }
             }
-            blas.multiplyTransposed(weights, columns, into: sums, m: rows, n: length, k: Self.inputs)
+            blas.multiplyTransposed(weights, columns, into: sums, m: rows, n: length, k: inputs)
             for unit in 0..<Self.hidden {
                 let (from, factor) = (sums + (1 + unit) * length, above[unit])
                 for column in 0..<length { sums[column] += (from[column] < 0 ? 0 : from[column]) * factor }
@@ -88,13 +88,16 @@ struct NextVisitModel {
         }
     }
 
+    /// Returns the probability for one object's inputs.
+    func probability(_ first: UnsafePointer<Float>) -> Float { forward(first).probability }
+
     @inline(__always)
     private func forward(_ first: UnsafePointer<Float>) -> (probability: Float, units: Units) {
         var logit: Float = 0
         var sums = Units.zero
         linear.withUnsafeBufferPointer { linear in
             below.withUnsafeBufferPointer { below in
-                for input in 0..<Self.inputs {
+                for input in 0..<inputs {
                     logit += linear[input] * first[input]
                     sums += below[input] * first[input]
                 }
@@ -115,7 +118,7 @@ struct NextVisitModel {
         let top = error * units
         aboveSquares += top * top
         above += Self.rate * top / aboveSquares.squareRoot()
-        for input in 0..<Self.inputs {
+        for input in 0..<inputs {
             let gradient = error * first[input]
             linearSquares[input] += gradient * gradient
             linear[input] += Self.rate * gradient / linearSquares[input].squareRoot()
