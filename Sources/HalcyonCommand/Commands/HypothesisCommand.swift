@@ -92,6 +92,8 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Replay at most this number of requests of each trace.")
     var limit: Int?
 
+    @OptionGroup var opening: OpenDelayArguments
+
     @Option(help: "The share of the requests that warms up the cache and is not counted, from 0 to less than 1.")
     var warmup = Share(HypothesisOptions().warmup)
 
@@ -253,7 +255,9 @@ struct HypothesisCommand: AsyncParsableCommand {
             throw ReplayError.data("\(path) has no users, which per-user caches need.")
         }
         do {
-            var (fields, notes) = try fields(of: trace)
+            var delayed: [String] = []
+            var (fields, notes) = try fields(of: opening.applied(to: trace, &delayed))
+            notes += delayed
             let hypothesis = try Hypothesis(fields: fields, learner: learner, options: options)
             notes += LimitNotes.sentences(
                 learner: learner.withCategories.label, sharesModel: options.knowledge != .device,

@@ -130,6 +130,8 @@ struct RunCommand: AsyncParsableCommand {
             valueName: "seed"))
     var shuffle: UInt64?
 
+    @OptionGroup var opening: OpenDelayArguments
+
     @Option(
         help: ArgumentHelp(
             "The first requests, which warm up the caches and are not counted: a share (25%, or 0.25: a number with a point), a "
@@ -250,6 +252,7 @@ struct RunCommand: AsyncParsableCommand {
             requests = requests.shufflingSimultaneous(seed: shuffle)
             notes.append("Requests of one user at one time are in a random order (--shuffle \(shuffle)).")
         }
+        requests = try opening.applied(to: requests, &notes)
         if let warmupTrace { requests = try warmed(requests, by: warmupTrace, &notes) }
         if by.contains(.category), !requests.hasCategories {
             throw ReplayError.data("\(path) has no categories for a table by category.")
@@ -273,6 +276,9 @@ struct RunCommand: AsyncParsableCommand {
         options.continuations = []
         var first = try Trace.load(path, options)
         if per == .user { first = first.selection(withUserOnly: true).trace }
+        var delayed: [String] = []
+        first = try opening.applied(to: first, &delayed)
+        notes += delayed.map { "\(name): \($0)" }
         guard first.count > 0 else { throw ReplayError.data("\(path) has no request to warm up the caches with.") }
         let joined: Trace
         do { joined = try trace.warmed(by: first) } catch { throw ReplayError.data("\(path): \(error.message).") }

@@ -28,6 +28,8 @@ struct LearnerArguments: ParsableArguments {
     @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
+    @OptionGroup var opening: OpenDelayArguments
+
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1
 
@@ -60,6 +62,7 @@ struct LearnerArguments: ParsableArguments {
             }
             requests = part.trace
         }
+        requests = try opening.applied(to: requests, &notes)
         let replay = try LearnerReplay(
             trace: requests, parameters: parameters, capacity: capacity, mode: per == .user ? .perUser : .shared,
             seed: seed)

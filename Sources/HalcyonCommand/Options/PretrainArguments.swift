@@ -52,6 +52,6 @@ struct PretrainArguments: ParsableArguments {
     static func users(of path: String, limit: Int? = nil) throws -> Trace {
         let trace = try Trace.load(path, TraceLoadOptions())
         guard trace.hasUsers else { throw ReplayError.data("\(path) has no users, which per-user caches need.") }
-        return trace.selection(limit: limit, withUserOnly: true).trace
+        return trace.selection(limit: limit, withUserOnly: true).trace.delayingOpenings().trace
     }
 }

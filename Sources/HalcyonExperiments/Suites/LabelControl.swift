@@ -67,7 +67,7 @@ package enum LabelControl: Sendable, Hashable, CustomStringConvertible {
         var labelled: Trace
         if case .permuted(let scheme, let number) = self {
             let strata = try LabelStrata(scheme, of: trace)
-            labelled = LabelPermutation(within: strata, objects: trace.objectCount, seed: Self.seed, number: number)
+            labelled = LabelPermutation(within: strata, objects: trace.allObjectCount, seed: Self.seed, number: number)
                 .applied(to: trace)
         } else {
             labelled = trace.withOneCategory()

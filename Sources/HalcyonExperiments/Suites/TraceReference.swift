@@ -1,5 +1,6 @@
 import Foundation
 import HalcyonSimulation
+import HalcyonSupport
 import HalcyonTrace
 
 /// A trace that an experiment names: a file, how to read it, and which of its requests to replay.
@@ -41,6 +42,9 @@ package struct TraceReference: Sendable, Hashable {
     /// The seed by which requests of one user at one time are put in a random order, as for `--shuffle`. Nil by default: the order of
     /// the file.
     package var shuffle: UInt64?
+    /// The time by which a request at the time of the list that showed its object comes later, as for `--open-delay`. The
+    /// default is 2 s.
+    package var openDelay = Trace.standardOpenDelay.microseconds
     /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted.
     /// Nil by default.
     package var warmupTrace: String?
@@ -143,10 +147,13 @@ package struct TraceReference: Sendable, Hashable {
         if whole.count == 0 { throw .data("\(path) has no request to replay.") }
         let trace = whole.selection(skip: skip, limit: limit, withUserOnly: isPerUser).trace
         if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
-        let ordered = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        let shuffled = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
+        let delay = TimeSpan(microseconds: openDelay)
+        let ordered = shuffled.delayingOpenings(by: delay).trace
         guard let warmup else { return ordered }
+        let first = isPerUser ? warmup.selection(withUserOnly: true).trace : warmup
         do {
-            return try ordered.warmed(by: isPerUser ? warmup.selection(withUserOnly: true).trace : warmup)
+            return try ordered.warmed(by: first.delayingOpenings(by: delay).trace)
         } catch { throw .data("\(path): \(error.message)") }
     }
 }
@@ -155,7 +162,7 @@ extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
         "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
-        "count_writes", "limit", "skip", "sort", "shuffle", "warmup_trace",
+        "count_writes", "limit", "skip", "sort", "shuffle", "open_delay", "warmup_trace",
     ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
@@ -208,6 +215,13 @@ extension TraceReference {
         if let value = fields["sort"] { sort = try value.truth(as: "Whether to sort") }
         shuffle = try fields["shuffle"].map { value throws(ReplayError) in
             UInt64(try value.whole(atLeast: 0, as: "a seed"))
+        }
+        if let value = fields["open_delay"] {
+            do { openDelay = try TimeSpan(parsing: value.text(as: "A duration")).microseconds } catch let error
+                as ReplayError
+            {
+                throw error
+            } catch { throw value.fault("\(error)") }
         }
     }
 

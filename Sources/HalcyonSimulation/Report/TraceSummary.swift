@@ -89,6 +89,16 @@ extension LoadReport {
         }
         if badLines > 0 { sentences.append("\(badLines.counted("bad line")) left out.") }
         if outOfOrder > 0 { sentences.append("\(outOfOrder.counted("request")) sorted by time.") }
+        if itemsBeyondLimit > 0 {
+            sentences.append(
+                "\(itemsBeyondLimit.counted("item")) left out of lists with more than \(ShownLists.mostItems.grouped) items."
+            )
+        }
+        if unreadItems > 0 {
+            sentences.append(
+                "\(unreadItems.counted("row")) of what was shown left out: a stream has no lists; load the trace for them."
+            )
+        }
         if heldTimes > 0 {
             sentences.append("\(heldTimes.counted("time")) of a clock set back, held at the latest time before.")
         }
@@ -112,6 +122,19 @@ extension LoadReport {
             sentences.append("Columns of \(part.path): \(part.columns.text).")
         }
         return sentences
+    }
+}
+
+extension Trace {
+    /// Returns the trace with openings at their list's time moved later, and adds a note of how many; see
+    /// ``HalcyonTrace/Trace/delayingOpenings(by:)``.
+    package func delayingOpenings(by delay: TimeSpan, _ notes: inout [String]) -> Trace {
+        let (trace, moved) = delayingOpenings(by: delay)
+        if moved > 0 {
+            notes.append(
+                "\(moved.counted("opening")) at their list's time are taken to come \(delay) later (--open-delay).")
+        }
+        return trace
     }
 }
 
@@ -166,6 +189,7 @@ extension ColumnUse.Role {
             case .size: ["size", "bytes", "length"]
             case .category: ["categ", "genre", "brand", "type", "topic", "class", "tag", "artist", "department"]
             case .user: ["user", "customer", "client", "visitor", "member", "household", "session"]
+            case .event, .position, .list: []
             }
         return words.contains(where: name.contains)
     }

@@ -12,6 +12,12 @@ public struct ColumnUse: Sendable, Equatable, Codable {
         case category
         /// The users who made the requests.
         case user
+        /// The events: `request` or `opened` for a request, `shown` for an item of a list.
+        case event
+        /// The places of items in their lists; used only beside events.
+        case position
+        /// The ids of lists; used only beside events.
+        case list
 
         /// The names that are looked for, ignoring case, unless ``ColumnNames`` names the column.
         var usualNames: [String] {
@@ -21,6 +27,9 @@ public struct ColumnUse: Sendable, Equatable, Codable {
             case .size: ["size", "bytes", "obj_size"]
             case .category: ["category", "categories", "tags"]
             case .user: ["user", "user_id", "profile", "client"]
+            case .event: ["event"]
+            case .position: ["position"]
+            case .list: ["list", "list_id"]
             }
         }
     }

@@ -1,5 +1,5 @@
 /// A table of names numbered from 0, stored as contiguous UTF-8. It needs 8 bytes a name beside the name itself.
-public struct StringTable: Sendable {
+public struct StringTable: Sendable, Equatable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
 
@@ -26,6 +26,14 @@ public struct StringTable: Sendable {
         bytes.append(contentsOf: name)
         ends.append(bytes.count)
         return UInt32(ends.count - 1)
+    }
+
+    /// Returns the names of this table and, after them, those of another. O(length).
+    func joined(with other: StringTable) -> StringTable {
+        if other.count == 0 { return self }
+        var joined = self
+        for number in 0..<UInt32(other.count) { joined.append(utf8: other.utf8(number)) }
+        return joined
     }
 
     /// Returns the UTF-8 of name `number`.

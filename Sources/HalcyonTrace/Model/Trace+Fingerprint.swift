@@ -1,6 +1,6 @@
 extension Trace {
-    /// A 64-bit hash of entries, sizes, times, categories and users, and of the length of a warm-up trace if there is
-    /// one, as 16 hexadecimal digits.
+    /// A 64-bit hash of entries, sizes, times, categories and users, and of lists and of the length of a warm-up trace if there
+    /// are any, as 16 hexadecimal digits.
     ///
     /// It depends on the content of the trace, not on its file, its reader or its names. It identifies a trace but
     /// does not protect against forgery, because the hash is not cryptographic. O(requests).
@@ -14,6 +14,14 @@ extension Trace {
         addCategories(to: &hash)
         if !lifetimes.isEmpty { hash.add(lifetimes) }
         if warmupCount > 0 { hash.add([UInt64(warmupCount)]) }
+        if let lists, lists.count > 0 {
+            hash.add(lists.positions)
+            hash.add(lists.times)
+            hash.add(lists.users)
+            hash.add((0..<lists.count).map { lists.items(of: $0).count })
+            hash.add(lists.objects)
+            hash.add(lists.shownOnlySizes)
+        }
         let digits = String(hash.state, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
@@ -27,8 +35,9 @@ extension Trace {
 
     /// Adds sets and categories, renumbered in order of first use, because writers may number them differently.
     private func addCategories(to hash: inout ColumnHash) {
-        guard hasCategories else { return }
-        let column = requestCategories.isEmpty ? objectCategories : requestCategories
+        let shown = lists?.categories ?? []
+        guard hasCategories || !shown.isEmpty else { return }
+        let column = (requestCategories.isEmpty ? objectCategories : requestCategories) + shown
         var setNumbers = [UInt32](repeating: .max, count: categorySets.count)
         var categoryNumbers: [UInt32: UInt32] = [:]
         var members: [UInt32] = []

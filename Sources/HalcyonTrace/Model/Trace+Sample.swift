@@ -23,7 +23,7 @@ extension Trace {
         let limit = UInt64(share * 0x1p64)
         let prefix = Array("\(seed):".utf8)
         return keeping { object in
-            let digest = (prefix + names.keys.utf8(object)).withUnsafeBytes { SHA256Digest.hash($0) }
+            let digest = (prefix + key(ofObject: object)).withUnsafeBytes { SHA256Digest.hash($0) }
             return digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } < limit
         }
     }

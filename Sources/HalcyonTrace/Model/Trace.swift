@@ -80,6 +80,11 @@ public struct Trace: Sendable {
         let objects = objectSizes.count
         precondition(entries.allSatisfy { Int($0) < objects }, "a size for each object that is requested")
         precondition(
+            lists.map { lists in
+                lists.positions.last ?? 0 <= entries.count
+                    && lists.objects.allSatisfy { Int($0) < objects + lists.shownOnlySizes.count }
+            } ?? true, "lists of known objects, at requests of the trace")
+        precondition(
             users.allSatisfy { Int($0) < userCount || $0 == Trace.noUser }, "the number of users is above each user")
         self.entries = entries
         self.times = times
@@ -109,6 +114,8 @@ public struct Trace: Sendable {
     public var count: Int { entries.count }
     /// The number of distinct objects that are requested.
     public var objectCount: Int { objectSizes.count }
+    /// The number of distinct objects, those that are only shown included.
+    public var allObjectCount: Int { objectCount + (lists?.shownOnlySizes.count ?? 0) }
     /// Whether any request carries a category.
     public var hasCategories: Bool { categoryCount > 0 }
     /// Whether any request carries a user.
@@ -117,6 +124,25 @@ public struct Trace: Sendable {
     /// Returns the size of request `index` in ``sizeUnit``. O(1).
     public func size(ofRequest index: Int) -> UInt64 {
         requestSizes.isEmpty ? objectSizes[Int(entries[index])] : UInt64(requestSizes[index])
+    }
+
+    /// Returns the size of an object, also of one that is only shown, in ``sizeUnit``. O(1).
+    public func size(ofObject object: UInt32) -> UInt64 {
+        let index = Int(object)
+        return index < objectCount ? objectSizes[index] : lists?.shownOnlySizes[index - objectCount] ?? 1
+    }
+
+    /// Returns the key of an object, also of one that is only shown, in a trace with the names of its objects. O(1).
+    func key(ofObject object: UInt32) -> ArraySlice<UInt8> {
+        let index = Int(object)
+        return index < objectCount
+            ? names.keys.utf8(object) : lists?.names.keys.utf8(UInt32(index - objectCount)) ?? []
+    }
+
+    /// Returns the name of a user, also of one with lists and no request, in a trace with the names of its users. O(1).
+    func name(ofUser user: UInt32) -> ArraySlice<UInt8> {
+        let index = Int(user)
+        return index < userCount ? names.users.utf8(user) : lists?.names.users.utf8(UInt32(index - userCount)) ?? []
     }
 
     /// Returns the category set of request `index`; 0 is none. O(1).
@@ -157,7 +183,7 @@ public enum SizeUnit: String, Sendable, Codable {
 }
 
 /// The names of a trace's objects, categories and users. A table is empty unless ``TraceLoadOptions/names`` requested it.
-public struct TraceNames: Sendable {
+public struct TraceNames: Sendable, Equatable {
     /// Keys by object number.
     public var keys = StringTable()
     /// Categories by category number.
@@ -203,6 +229,10 @@ public struct LoadReport: Sendable, Equatable {
     ///
     /// They are counted in whole pieces of the source, so under ``TraceLoadOptions/limit`` they can exceed what was used.
     public var operations: [OperationCount] = []
+    /// The number of items left out because they are beyond the first ``ShownLists/mostItems`` of their list.
+    public var itemsBeyondLimit = 0
+    /// The number of rows that were shown and that a stream left out.
+    public var unreadItems = 0
     /// The number of skipped lines that repeat the header.
     public var repeatedHeaders = 0
     /// The columns of a CSV and the roles that they were given. Empty for formats whose fields are fixed.
@@ -242,6 +272,9 @@ extension Trace {
     ///   - skip: The number of requests to skip at the start, counted after requests without a user are removed.
     ///   - limit: The largest number of requests to keep; `nil` keeps all.
     ///   - withUserOnly: Whether to remove requests without a user first.
+    ///
+    /// Lists before the first request are dropped if `skip` is above 0, and those after the last if `limit` ends the part.
+    ///
     /// - Returns: The part, and the number of requests removed because they have no user.
     public func selection(skip: Int = 0, limit: Int? = nil, withUserOnly: Bool = false)
         -> (trace: Trace, withoutUser: Int)
@@ -256,23 +289,43 @@ extension Trace {
             positions = Array(0..<count)
         }
         let kept = positions.dropFirst(max(0, skip)).prefix(max(0, limit ?? .max))
-        if kept.count == count { return (self, 0) }
-        return (part(Array(kept)), withoutUser)
+        let isCut = limit.map { $0 <= kept.count } ?? false
+        let lists = (lists?.elements ?? []).filter { list in
+            if withUserOnly, list.user == Trace.noUser { return false }
+            if skip > 0, list.position <= kept.first ?? count { return false }
+            return !isCut || list.position <= kept.last ?? -1
+        }
+        if kept.count == count, lists.count == self.lists?.count ?? 0 { return (self, 0) }
+        let part = Array(kept)
+        return (self.part(part, lists: placed(lists, among: part)), withoutUser)
     }
 
     /// Returns the requests for the objects that `isKept` accepts as a separate trace, renumbered. O(requests).
+    ///
+    /// Lists keep the items that it accepts, and those without any are left out.
     public func keeping(objects isKept: (UInt32) -> Bool) -> Trace {
-        let kept = (0..<objectCount).map { isKept(UInt32($0)) }
-        return part((0..<count).filter { kept[Int(entries[$0])] })
+        let kept = (0..<allObjectCount).map { isKept(UInt32($0)) }
+        let lists = (lists?.elements ?? []).compactMap { list -> ShownLists.Element? in
+            var list = list
+            if !list.categories.isEmpty {
+                list.categories = zip(list.objects, list.categories).filter { kept[Int($0.0)] }.map { $0.1 }
+            }
+            list.objects.removeAll { !kept[Int($0)] }
+            return list.objects.isEmpty ? nil : list
+        }
+        let part = (0..<count).filter { kept[Int(entries[$0])] }
+        return self.part(part, lists: placed(lists, among: part))
     }
 
     /// Returns the same requests, those of one user at one time in a random order, renumbered. O(requests · log(requests at one time)).
     ///
     /// Many sources give the requests of a visit one time, such as the products of an order. Their order in the file says nothing of
     /// what came first. What a policy gains from it is lost in this order. The order depends on the trace and the seed alone. Requests
-    /// without a user count as those of one user.
+    /// without a user count as those of one user. Lists of that user and time keep their order and come before these requests.
     public func shufflingSimultaneous(seed: UInt64) -> Trace {
         var order = Array(0..<count)
+        var lists = lists?.elements ?? []
+        var list = 0
         var generator = SeededGenerator(seed: seed)
         var start = 0
         while start < count {
@@ -290,33 +343,73 @@ extension Trace {
                 }
                 first = last
             }
+            while list < lists.count, lists[list].time < times[start] { list += 1 }
+            while list < lists.count, lists[list].time == times[start] {
+                let own = places.filter { user(ofRequest: $0) == lists[list].user }
+                if own.count > 1 { lists[list].position = min(lists[list].position, own[0]) }
+                list += 1
+            }
             start = end
         }
-        return part(order)
+        let moved = lists.indices.sorted { (lists[$0].position, $0) < (lists[$1].position, $1) }.map { lists[$0] }
+        return part(order, lists: moved)
     }
 
-    private func part(_ positions: [Int]) -> Trace {
-        var objects = Renumbering(count: objectCount)
+    /// Returns lists with their positions among some of the requests, which are in ascending order.
+    private func placed(_ lists: [ShownLists.Element], among kept: [Int]) -> [ShownLists.Element] {
+        var before = 0
+        return lists.map { list in
+            while before < kept.count, kept[before] < list.position { before += 1 }
+            var list = list
+            list.position = before
+            return list
+        }
+    }
+
+    /// Returns the requests at these positions as a separate trace, renumbered.
+    ///
+    /// - Parameters:
+    ///   - newTimes: the time of each request of this trace if they are others.
+    ///   - lists: the lists, placed among these requests, with the numbers of this trace.
+    func part(_ positions: [Int], times newTimes: [Int64]? = nil, lists elements: [ShownLists.Element]) -> Trace {
+        var objects = Renumbering(count: allObjectCount)
         var owners = Renumbering(count: userCount)
         let entries = positions.map { objects.number(self.entries[$0]) }
         let users = hasUsers ? positions.map { owners.number(self.users[$0]) } : []
         var names = TraceNames()
         names.categories = self.names.categories
+        // What only lists have is numbered after it.
+        let (objectCount, userCount) = (objects.kept.count, owners.kept.count)
+        let lists = elements.map { list in
+            var list = list
+            list.objects = list.objects.map { objects.number($0) }
+            list.user = owners.number(list.user)
+            return list
+        }
+        let shownOnly = objects.kept[objectCount...]
+        var shownNames = TraceNames()
+        shownNames.categories = self.lists?.names.categories ?? StringTable()
         if self.names.keys.count > 0 {
-            for object in objects.kept { names.keys.append(utf8: self.names.keys.utf8(object)) }
+            for object in objects.kept[..<objectCount] { names.keys.append(utf8: key(ofObject: object)) }
+            for object in shownOnly { shownNames.keys.append(utf8: key(ofObject: object)) }
         }
         if self.names.users.count > 0 {
-            for user in owners.kept { names.users.append(utf8: self.names.users.utf8(user)) }
+            for user in owners.kept[..<userCount] { names.users.append(utf8: name(ofUser: user)) }
+            for user in owners.kept[userCount...] { shownNames.users.append(utf8: name(ofUser: user)) }
         }
         return Trace(
-            entries: entries, times: TimeColumn(positions.map { times[$0] }), users: users,
-            objectSizes: objects.kept.map { objectSizes[Int($0)] },
+            entries: entries, times: TimeColumn(positions.map { newTimes?[$0] ?? times[$0] }), users: users,
+            objectSizes: objects.kept[..<objectCount].map { objectSizes[Int($0)] },
             requestSizes: requestSizes.isEmpty ? [] : positions.map { requestSizes[$0] },
-            objectCategories: objectCategories.isEmpty ? [] : objects.kept.map { objectCategories[Int($0)] },
+            objectCategories: objectCategories.isEmpty
+                ? [] : objects.kept[..<objectCount].map { objectCategories[Int($0)] },
             requestCategories: requestCategories.isEmpty ? [] : positions.map { requestCategories[$0] },
             lifetimes: lifetimes.isEmpty ? [] : positions.map { lifetimes[$0] },
-            categorySets: categorySets, categoryCount: categoryCount, userCount: owners.kept.count,
-            sizeUnit: sizeUnit, names: names, report: report)
+            categorySets: categorySets, categoryCount: categoryCount, userCount: userCount,
+            sizeUnit: sizeUnit, names: names, report: report,
+            lists: self.lists.map { _ in
+                ShownLists(lists, shownOnlySizes: shownOnly.map { size(ofObject: $0) }, names: shownNames)
+            })
     }
 }
 
@@ -330,6 +423,7 @@ private struct Renumbering {
     /// Returns the new number of `old`; `UInt32.max` does not change.
     mutating func number(_ old: UInt32) -> UInt32 {
         if old == .max { return old }
+        while Int(old) >= numbers.count { numbers.append(.max) }
         if numbers[Int(old)] == .max {
             numbers[Int(old)] = UInt32(kept.count)
             kept.append(old)

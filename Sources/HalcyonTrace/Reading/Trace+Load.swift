@@ -60,6 +60,8 @@ struct ParallelParser {
     struct Result: Sendable {
         var chunks: [ChunkRows] = []
         var tables: [NameTables] = []
+        /// The names in rows that were shown, by worker.
+        var shownTables: [NameTables?] = []
     }
 
     private struct Feed {
@@ -72,6 +74,7 @@ struct ParallelParser {
     private struct Progress {
         var chunks: [ChunkRows?] = []
         var tables: [NameTables]
+        var shownTables: [NameTables?]
         /// The number of chunks parsed without a gap from the first on, and of their requests.
         var complete = 0
         var requests = 0
@@ -94,7 +97,10 @@ struct ParallelParser {
     ) -> Result {
         let parsers = sources.parsers
         let feed = Mutex(Feed(readers: sources.openings.map(\.reader)))
-        let progress = Mutex(Progress(tables: Array(repeating: NameTables(), count: threads)))
+        let progress = Mutex(
+            Progress(
+                tables: Array(repeating: NameTables(), count: threads),
+                shownTables: Array(repeating: nil, count: threads)))
         DispatchQueue.concurrentPerform(iterations: threads) { index in
             var worker = ChunkWorker(
                 parsers: parsers, index: index, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
@@ -106,12 +112,17 @@ struct ParallelParser {
                 case .failure(let error): rows = ChunkRows(source: source, failure: error)
                 }
                 let isEnough = progress.withLock { $0.add(rows, number, wanted) }
-                if rows.problem != nil || isEnough || worker.tables.isOverfull { feed.withLock { $0.isDone = true } }
+                if rows.problem != nil || isEnough || worker.isOverfull { feed.withLock { $0.isDone = true } }
             }
-            let tables = worker.tables
-            progress.withLock { $0.tables[index] = tables }
+            let (tables, shownTables) = (worker.tables, worker.shownTables)
+            progress.withLock {
+                $0.tables[index] = tables
+                $0.shownTables[index] = shownTables
+            }
         }
-        return progress.withLock { Result(chunks: $0.chunks.compactMap { $0 }, tables: $0.tables) }
+        return progress.withLock {
+            Result(chunks: $0.chunks.compactMap { $0 }, tables: $0.tables, shownTables: $0.shownTables)
+        }
     }
 
     private static func take(

@@ -130,19 +130,29 @@ public struct ColumnNames: Sendable, Equatable {
     public var category: String?
     /// The column of users; usually `user`, `user_id`, `profile`, `client`.
     public var user: String?
+    /// The column of events; usually `event`. Its values, in any case, are `request` or `opened`, and `shown` for a row that is no
+    /// request but an item of a list (``Trace/lists``).
+    public var event: String?
+    /// The column of places of items in their lists; usually `position`. Without one it is the order of the file.
+    public var position: String?
+    /// The column of ids of lists; usually `list`, `list_id`. Rows with different ids are of different lists.
+    public var list: String?
     /// The column of lifetimes, for ``TraceLoadOptions/lifetimes``; usually `ttl`.
     public var ttl: String?
 
     /// Creates column names; the default is the usual names.
     public init(
         key: String? = nil, time: String? = nil, size: String? = nil, category: String? = nil, user: String? = nil,
-        ttl: String? = nil
+        event: String? = nil, position: String? = nil, list: String? = nil, ttl: String? = nil
     ) {
         self.key = key
         self.time = time
         self.size = size
         self.category = category
         self.user = user
+        self.event = event
+        self.position = position
+        self.list = list
         self.ttl = ttl
     }
 
@@ -163,7 +173,7 @@ public struct ColumnNames: Sendable, Equatable {
             guard sides.count == 2, let role = ColumnUse.Role(rawValue: sides[0]) else {
                 throw Fault(
                     description: "'\(String(part).shortened())' does not name a column: write key=…, time=…, size=…, "
-                        + "category=… or user=…, separated by commas.")
+                        + "category=…, user=…, event=…, position=… or list=…, separated by commas.")
             }
             guard self[role] == nil else {
                 throw Fault(description: "The column of the \(role.rawValue) is named twice: name it once.")
@@ -187,6 +197,9 @@ public struct ColumnNames: Sendable, Equatable {
             case .size: size
             case .category: category
             case .user: user
+            case .event: event
+            case .position: position
+            case .list: list
             }
         }
         set {
@@ -196,6 +209,9 @@ public struct ColumnNames: Sendable, Equatable {
             case .size: size = newValue
             case .category: category = newValue
             case .user: user = newValue
+            case .event: event = newValue
+            case .position: position = newValue
+            case .list: list = newValue
             }
         }
     }

@@ -15,7 +15,9 @@ import Foundation
 /// their bytes.
 ///
 /// A stream differs from a loaded trace in what only the end of the source shows. An object without a known size has
-/// size 1, and ``LoadReport/noSizes`` is correct only after the last batch.
+/// size 1, and ``LoadReport/noSizes`` is correct only after the last batch. A stream has no lists: it leaves out the rows
+/// that were shown and counts them in ``LoadReport/unreadItems``, because an object that is only shown is numbered after
+/// the last one that is requested.
 public struct TraceStream {
     /// The observations so far.
     public private(set) var report = LoadReport()
@@ -77,6 +79,7 @@ public struct TraceStream {
         present = PresentColumns(of: sources.parsers)
         worker = ChunkWorker(
             parsers: sources.parsers, index: 0, skipsBadLines: options.skipBadLines, tooManyNames: options.tooManyNames)
+        worker.dropsShown = true
         sizes = StreamSizes(rule: options.sizes)
         worker.wantsHashes = sizes.needsHashes
         toSkip = max(options.skip, 0)
@@ -136,6 +139,7 @@ public struct TraceStream {
             lines += rows.lines
             lastTime = rows.span?.last ?? lastTime
             report.badLines += rows.badLines
+            report.unreadItems += rows.shownCount
             report.heldTimes = sources.heldTimes
             report.unansweredReads += rows.unansweredReads
             report.repeatedHeaders += rows.repeatedHeaders

@@ -31,6 +31,9 @@ public enum TraceWriter {
         var losses: [String] = []
         let report = trace.report
         if format == .oracleGeneral {
+            if let lists = trace.lists, lists.count > 0 {
+                losses.append(counted(lists.count, "list of what was shown", "lists of what was shown"))
+            }
             if trace.hasCategories { losses.append(counted(trace.categoryCount, "category", "categories")) }
             if trace.hasUsers { losses.append(counted(trace.userCount, "user", "users")) }
             let texts = OracleGeneralKeys.textCount(of: trace)
@@ -55,43 +58,72 @@ public enum TraceWriter {
         "\(count) \(count == 1 ? one : many)"
     }
 
-    /// Writes a CSV with those of the columns `time,key,size,category,user` that the trace has.
+    /// Writes a CSV with those of the columns `time,key,size,category,user` that the trace has, and with `event` if it has
+    /// lists.
     ///
-    /// Times are seconds, with a fraction where it is needed. If the trace has no names, numbers are written instead.
+    /// A list is its items in order, before the request that follows it. If lists of one user have one time, a column `list`
+    /// with their numbers keeps them apart. Times are seconds, with a fraction where it is needed. If the trace has no names, numbers are written instead.
     /// The columns of sizes and of times are omitted if the trace has none. O(requests).
     ///
     /// - Throws: ``TraceError`` if a name holds a control byte, or the disk fails.
     public static func writeCSV(_ trace: Trace, to path: String, compression: Compression? = nil) throws(TraceError) {
         let fields = try CSVNames(trace, path: path)
+        let lists = trace.lists.flatMap { $0.count > 0 ? $0 : nil }
+        let hasIDs = lists?.hasSimultaneous ?? false
+        let hasCategories = trace.hasCategories || lists?.categories.isEmpty == false
+        let hasUsers = trace.hasUsers || lists?.users.contains { $0 != Trace.noUser } ?? false
         var sink = BufferedSink(try openSink(path, compression: compression))
         var header: [String] = []
         if !trace.report.noTimes { header.append("time") }
         header.append("key")
         if trace.sizeUnit == .bytes { header.append("size") }
-        if trace.hasCategories { header.append("category") }
-        if trace.hasUsers { header.append("user") }
+        if hasCategories { header.append("category") }
+        if hasUsers { header.append("user") }
+        if lists != nil { header.append("event") }
+        if hasIDs { header.append("list") }
         sink.append((header.joined(separator: ",") + "\n").utf8)
-        for request in 0..<trace.count {
+        func row(
+            _ time: Int64, _ object: UInt32, _ size: UInt64, _ set: UInt32, _ user: UInt32, list: Int? = nil
+        ) throws(TraceError) {
             if !trace.report.noTimes {
-                sink.append(seconds: trace.times[request])
+                sink.append(seconds: time)
                 sink.append(UInt8(ascii: ","))
             }
-            sink.append(fields.keys.utf8(trace.entries[request]))
+            sink.append(fields.keys.utf8(object))
             if trace.sizeUnit == .bytes {
                 sink.append(UInt8(ascii: ","))
-                sink.append(decimal: trace.size(ofRequest: request))
+                sink.append(decimal: size)
             }
-            if trace.hasCategories {
+            if hasCategories {
                 sink.append(UInt8(ascii: ","))
-                sink.append(fields.categorySets.utf8(trace.categorySet(ofRequest: request)))
+                sink.append(fields.categorySets.utf8(set))
             }
-            if trace.hasUsers {
+            if hasUsers {
                 sink.append(UInt8(ascii: ","))
-                let user = trace.users[request]
                 if user != Trace.noUser { sink.append(fields.users.utf8(user)) }
+            }
+            if lists != nil { sink.append((list == nil ? ",request" : ",shown").utf8) }
+            if hasIDs {
+                sink.append(UInt8(ascii: ","))
+                if let list { sink.append(decimal: UInt64(list)) }
             }
             sink.append(10)
             try sink.flushIfFull()
+        }
+        var list = 0
+        for request in 0...trace.count {
+            while let lists, list < lists.count, lists.positions[list] <= request {
+                for item in lists.items(of: list) {
+                    try row(
+                        lists.times[list], lists.objects[item], trace.size(ofObject: lists.objects[item]),
+                        lists.categories.isEmpty ? 0 : lists.categories[item], lists.users[list], list: list)
+                }
+                list += 1
+            }
+            if request == trace.count { break }
+            try row(
+                trace.times[request], trace.entries[request], trace.size(ofRequest: request),
+                trace.categorySet(ofRequest: request), trace.user(ofRequest: request))
         }
         try sink.finish()
     }
@@ -190,13 +222,17 @@ struct CSVNames {
 
     /// Throws an error if a name contains a control byte, which a CSV line cannot represent.
     init(_ trace: Trace, path: String) throws(TraceError) {
-        keys = try CSVNames.escaped(trace.names.keys, count: trace.objectCount, path: path)
-        users = try CSVNames.escaped(trace.names.users, count: trace.userCount, path: path)
-        let names = trace.names.categories
+        let shown = trace.lists?.names ?? TraceNames()
+        let listed = trace.lists?.users.filter { $0 != Trace.noUser }.max().map { Int($0) + 1 } ?? 0
+        keys = try CSVNames.escaped(trace.names.keys.joined(with: shown.keys), count: trace.allObjectCount, path: path)
+        users = try CSVNames.escaped(
+            trace.names.users.joined(with: shown.users), count: max(trace.userCount, listed), path: path)
+        let names = trace.names.categories.joined(with: shown.categories)
         var sets = StringTable()
         for number in 0..<trace.categorySets.count {
             let parts = trace.categorySets[UInt32(number)].map { category in
-                names.count == trace.categoryCount ? Array(names.utf8(category)) : Array(String(category).utf8)
+                names.count == trace.categoryCount + shown.categories.count
+                    ? Array(names.utf8(category)) : Array(String(category).utf8)
             }
             sets.append(utf8: Array(parts.joined(separator: [UInt8(ascii: "|")])))
         }

@@ -50,6 +50,54 @@ import Testing
         #expect(permuted.requestCategories == [2, 1, 2, 3, 2, 3])
     }
 
+    /// Objects 0 and 1 are requested, 2 is only shown. The first list comes before both requests, the second after them.
+    private func withLists(labels: [UInt32], items: [[UInt32]]) -> Trace {
+        var lists = ShownLists(shownOnlySizes: [7])
+        lists.append(position: 0, time: 0, user: Trace.noUser, objects: [2, 0], categories: items[0])
+        lists.append(position: 2, time: 1_000_000, user: Trace.noUser, objects: [1, 2], categories: items[1])
+        return Trace(
+            entries: [0, 1, 0], times: TimeColumn(count: 3), objectSizes: [1, 1], objectCategories: labels,
+            categorySets: sets([[0], [1], [0, 2]]), categoryCount: 3, lists: lists)
+    }
+
+    @Test func anObjectHasOneLabelInListsAndRequests() {
+        let trace = withLists(labels: [1, 2], items: [[3, 1], [2, 3]])
+        let permuted = LabelPermutation(donors: [2, 0, 1]).applied(to: trace)
+        #expect(permuted.objectCategories == [3, 1] && permuted.requestCategories.isEmpty)
+        #expect(permuted.lists?.categories == [2, 3, 1, 2])
+        #expect(permuted.lists?.objects == trace.lists?.objects && permuted.entries == trace.entries)
+        let without = trace.withOneCategory()
+        #expect(without.objectCategories == [1, 1] && without.lists?.categories == [1, 1, 1, 1])
+    }
+
+    @Test func labelsThatChangeInListsFollowTheirDonor() {
+        // Object 2 has set 3 in the first list and 1 in the second. Object 0 has its sets, so its last request gets 1.
+        let trace = withLists(labels: [1, 2], items: [[3, 1], [2, 1]])
+        let permuted = LabelPermutation(donors: [2, 0, 1]).applied(to: trace)
+        #expect((0..<3).map { permuted.categorySet(ofRequest: $0) } == [3, 1, 1])
+        // Object 2 has those of object 1: 2 throughout. Object 1 has those of object 0.
+        #expect(permuted.lists?.categories == [2, 3, 1, 2])
+    }
+
+    @Test func objectsThatAreOnlyShownAreInTheStrataOfRareOnes() throws {
+        // Objects 0 to 39 are requested twice, 40 to 79 once; 80 to 119 are only shown, the first half of them twice.
+        var lists = ShownLists(shownOnlySizes: Array(repeating: 1, count: 40))
+        lists.append(
+            position: 0, time: 0, user: Trace.noUser,
+            objects: (80..<120).map { UInt32($0) } + (80..<100).map { UInt32($0) },
+            categories: [])
+        let entries = (0..<40).map { UInt32($0) } + (0..<80).map { UInt32($0) }
+        let trace = Trace(
+            entries: entries, times: TimeColumn(count: 120), objectSizes: Array(repeating: 1, count: 80),
+            objectCategories: Array(repeating: 0, count: 80), lists: lists)
+        let strata = try LabelStrata(.within([.popularity]), of: trace)
+        #expect(
+            strata.members.map { $0.sorted() }
+                == [100..<120, 80..<100, 40..<60, 60..<80, 0..<20, 20..<40].map { range in
+                    range.map { UInt32($0) }
+                })
+    }
+
     @Test func permutationKeepsTheDistributionNotTheStructure() throws {
         var model = BrowsingModel.informative
         model.requests = 5_000

@@ -14,7 +14,7 @@ struct SuiteFileTests {
         description: Two traces.
         traces:
           - a.csv.zst
-          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4}
+          - {path: "${HALCYON_TEST_FOLDER}/b.csv", name: other, limit: 100, skip: 7, sizes: unit, columns: key=item, preset: meta-cdn, sort: true, shuffle: 4, open_delay: 500ms}
           - {path: c.tr, columns: "time=1,key=2", header: no, delimiter: " ", format: csv, time_unit: ms, use_ttl: true, then: [d.tr, "${HALCYON_TEST_FOLDER}/e.tr"]}
         experiments:
           - name: one
@@ -47,7 +47,7 @@ struct SuiteFileTests {
         var other = TraceReference(path: "${HALCYON_TEST_FOLDER}/b.csv", name: "other")
         (other.limit, other.skip, other.sizes, other.columns) = (100, 7, "unit", "key=item")
         (other.sort, other.preset) = (true, .metaCDN)
-        other.shuffle = 4
+        (other.shuffle, other.openDelay) = (4, 500_000)
         #expect(suite.traces[1] == other)
         let one = suite.experiments[0]
         #expect(one.capacities.map(\.description) == ["1%", "10", "100", "1000"])
@@ -196,7 +196,7 @@ struct SuiteFileTests {
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
                 "s.yml:2:24: A trace has no 'limits': accepted are path, name, then, sizes, columns, header, delimiter, "
                     + "format, time_unit, use_ttl, preset, block_size, count_writes, limit, skip, sort, shuffle, "
-                    + "warmup_trace."
+                    + "open_delay, warmup_trace."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",

@@ -83,7 +83,7 @@ struct FieldRunner: Sendable {
         case .permuted(let scheme, let number, _):
             guard let strata = strata(scheme) else { return trace }
             return LabelPermutation(
-                within: strata, objects: trace.objectCount, seed: options.seed, number: number
+                within: strata, objects: trace.allObjectCount, seed: options.seed, number: number
             ).applied(to: trace)
         }
     }
@@ -104,7 +104,7 @@ struct FieldRunner: Sendable {
     /// - Parameter scheme: the number of the way to permute them.
     func permutation(_ number: Int, scheme: Int) -> LabelPermutation {
         LabelPermutation(
-            within: strata[scheme], objects: field.trace.objectCount, seed: options.seed, number: number)
+            within: strata[scheme], objects: field.trace.allObjectCount, seed: options.seed, number: number)
     }
 
     /// Returns the first requests, and their share of all, for measurements of speed.

@@ -10,9 +10,9 @@ import HalcyonTrace
 package enum PermutationScheme: Sendable, Hashable, Codable, CustomStringConvertible {
     /// A property of an object that strata keep.
     package enum Property: String, Sendable, CaseIterable, Codable {
-        /// The number of requests for the object in the whole trace.
+        /// The number of requests for the object in the whole trace; among objects that are only shown, the number of showings.
         case popularity
-        /// The position of the object's first request.
+        /// The position of the object's first request, or of its first list if it is only shown.
         case age
         /// The size of the object.
         case size
@@ -107,7 +107,7 @@ struct LabelStrata: Sendable {
     ///
     /// - Throws: `ReplayError.data(_:)` if all objects are equal in every property of the scheme.
     init(_ scheme: PermutationScheme, of trace: Trace) throws(ReplayError) {
-        let objects = Array(0..<UInt32(trace.objectCount))
+        let objects = Array(0..<UInt32(trace.allObjectCount))
         guard case .within(let properties) = scheme else {
             self.scheme = scheme
             members = [objects]
@@ -146,14 +146,22 @@ struct LabelStrata: Sendable {
 
     private static func values(_ property: PermutationScheme.Property, of trace: Trace) -> [UInt64] {
         switch property {
-        case .size: return trace.objectSizes
+        case .size: return trace.objectSizes + (trace.lists?.shownOnlySizes ?? [])
         case .popularity:
-            var counts = [UInt64](repeating: 0, count: trace.objectCount)
-            for object in trace.entries { counts[Int(object)] += 1 }
+            // Every object that is only shown is below every one that is requested.
+            var counts = [UInt64](repeating: 0, count: trace.allObjectCount)
+            for object in trace.entries { counts[Int(object)] += 1 << 32 }
+            for object in trace.lists?.objects ?? [] where Int(object) >= trace.objectCount { counts[Int(object)] += 1 }
             return counts
         case .age:
-            var first = [UInt64](repeating: UInt64(trace.count), count: trace.objectCount)
+            var first = [UInt64](repeating: UInt64(trace.count), count: trace.allObjectCount)
             for (position, object) in trace.entries.enumerated().reversed() { first[Int(object)] = UInt64(position) }
+            guard let lists = trace.lists else { return first }
+            for list in (0..<lists.count).reversed() {
+                for object in lists.objects[lists.items(of: list)] where Int(object) >= trace.objectCount {
+                    first[Int(object)] = UInt64(lists.positions[list])
+                }
+            }
             return first
         }
     }

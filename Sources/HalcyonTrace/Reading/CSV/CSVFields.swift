@@ -153,6 +153,38 @@ struct CSVFields {
         return field.next
     }
 
+    /// Parses an event and stores whether the row was shown.
+    func event(at start: Int, _ isShown: inout Bool) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
+        let name = UnsafeBufferPointer(start: bytes + field.start, count: field.length)
+        guard let shown = ListEvent.isShown(name) else {
+            throw LineFault(
+                column: start - line + 1,
+                message:
+                    "\(quoted(name)) is not an event; \(ListEvent.accepted) are accepted, in any case. Rename a column that has no events"
+            )
+        }
+        isShown = shown
+        return field.next
+    }
+
+    /// Parses a place in a list and stores it in `rank`; `UInt32.max` if the field is empty.
+    func rank(at start: Int, _ rank: inout UInt32) throws(LineFault) -> Int {
+        let field = try trimmedText(at: start)
+        if field.length == 0 {
+            rank = .max
+            return field.next
+        }
+        guard let value = CSVNumbers.canonical(bytes + field.start, field.length), value < UInt64(UInt32.max) else {
+            throw LineFault(
+                column: start - line + 1,
+                message:
+                    "position \(found(start)) is not a place in a list; whole numbers below \(UInt32.max) are accepted")
+        }
+        rank = UInt32(value)
+        return field.next
+    }
+
     /// Parses an operation and stores its number in `number`.
     func operation(at start: Int, _ known: [PresetOperation], _ number: inout Int) throws(LineFault) -> Int {
         let field = try trimmedText(at: start)

@@ -36,7 +36,13 @@ struct CSVHeader {
         let wanted = rule == .no ? try numbers(wanted) : wanted
         var roles = [CSVRole](repeating: .ignored, count: names.count)
         let claimed = ColumnUse.Role.allCases.compactMap { wanted[$0]?.lowercased() }
-        for role in [ColumnUse.Role.key, .time, .size, .category, .user] {
+        for role in [ColumnUse.Role.key, .time, .size, .category, .user, .event, .position, .list] {
+            if role == .position || role == .list, !roles.contains(.event) {
+                guard let name = wanted[role] else { continue }
+                throw fault(
+                    "--columns \(role.rawValue)=\(name) is for lists, and there is no column of events: name it with event=…, "
+                        + "or leave it out")
+            }
             let column =
                 if let name = wanted[role] {
                     try find(role, named: name)
@@ -269,6 +275,12 @@ enum CSVRole: Sendable, Equatable {
     case operation
     /// A lifetime in seconds.
     case lifetime
+    /// Whether a row is a request or was shown.
+    case event
+    /// The place of a row in its list.
+    case rank
+    /// The id of a list.
+    case list
     /// An operation that is counted and has no other use.
     case operationName
 
@@ -281,6 +293,9 @@ enum CSVRole: Sendable, Equatable {
             case .size: .size
             case .category: .category
             case .user: .user
+            case .event: .event
+            case .position: .rank
+            case .list: .list
             }
     }
 }

@@ -39,7 +39,8 @@ struct CSVRowParser: RowParser {
             case .category: present.insert(.categories)
             case .user: present.insert(.users)
             case .lifetime: present.insert(.lifetimes)
-            case .ignored, .key, .operation, .operationName: break
+            case .event: present.insert(.lists)
+            case .ignored, .key, .operation, .operationName, .rank, .list: break
             }
         }
         self.present = present
@@ -94,6 +95,10 @@ struct CSVRowParser: RowParser {
         var operation = -1
         var operationName = 0..<0
         var hasValue = false
+        if present.contains(.lists) {
+            rows.ranks[row] = .max
+            rows.lists.setNone(row)
+        }
         for field in 0...last {
             switch roles[field] {
             case .ignored: position = try fields.text(at: position).next
@@ -111,6 +116,9 @@ struct CSVRowParser: RowParser {
                 hasValue = size > 0
                 size += keySize
             case .lifetime: position = try fields.lifetime(at: position, &rows.lifetimes[row])
+            case .event: position = try fields.event(at: position, &rows.isShown[row])
+            case .rank: position = try fields.rank(at: position, &rows.ranks[row])
+            case .list: position = try fields.token(at: position, row, rows.lists)
             case .operation: position = try fields.operation(at: position, operations, &operation)
             case .operationName:
                 let name = try fields.trimmedText(at: position)

@@ -10,17 +10,26 @@ struct ChunkWorker {
     let skipsBadLines: Bool
     /// Whether to fill ``ChunkRows/hashes``.
     var wantsHashes = false
+    /// Whether rows that were shown are only counted.
+    var dropsShown = false
     var tables: NameTables
+    /// The names in rows that were shown; `nil` before the first of them.
+    private(set) var shownTables: NameTables?
+    private let tooManyNames: Int
     private var scratch: RowScratch?
 
     /// Creates a worker for the sources of these parsers, of which there is at least one.
     init(parsers: [any RowParser], index: Int, skipsBadLines: Bool, tooManyNames: Int = NameTable.tooMany) {
         tables = NameTables(tooMany: tooManyNames)
+        self.tooManyNames = tooManyNames
         self.parsers = parsers
         present = PresentColumns(of: parsers)
         self.skipsBadLines = skipsBadLines
         self.index = index
     }
+
+    /// Whether a table has too many names.
+    var isOverfull: Bool { tables.isOverfull || shownTables?.isOverfull ?? false }
 
     /// Parses the first bytes of `buffer`, and may overwrite them.
     ///
@@ -43,6 +52,13 @@ struct ChunkWorker {
         buffer.withUnsafeMutableBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return }
             parser.parse(base, count: chunk.count, into: rows)
+            if rows.count > 0, parser.present.contains(.times) { result.span = (rows.times[0], rows.lastTime) }
+            result.shownCount = rows.shownCount
+            if let (shown, before) = rows.takeShown(), !dropsShown {
+                var tables = shownTables ?? NameTables(tooMany: tooManyNames)
+                result.shown = ShownRows(shown, before: before, &tables, base: base)
+                shownTables = tables
+            }
             let rows = rows.spans.contains { $0 != 1 } ? rows.expandingSpans() : rows
             var repeats = rows.repeats
             let kept = ChunkWorker.rowsAfter(skip, of: rows.count, &repeats, skipped: &result.skipped)
@@ -77,7 +93,6 @@ struct ChunkWorker {
         result.operationNames = rows.operationNames
         result.firstLine = rows.firstLine
         result.firstTimeColumn = rows.firstTimeColumn
-        if rows.count > 0, parser.present.contains(.times) { result.span = (rows.times[0], rows.lastTime) }
         result.problem = rows.problem
         return result
     }
@@ -155,7 +170,11 @@ struct ChunkRows: Sendable {
     var operationNames = OperationNames()
     var firstLine = 0
     var firstTimeColumn: Int?
-    /// The times of the first and the last request, skipped ones included; `nil` without requests or times.
+    /// The rows that were shown, which are no requests.
+    var shown = ShownRows()
+    /// The number of rows that were shown.
+    var shownCount = 0
+    /// The times of the first and the last row, skipped and shown ones included; `nil` without rows or times.
     var span: (first: Int64, last: Int64)?
     var problem: RowProblem?
     /// The error that ended the source after the chunks before this one.
@@ -214,27 +233,68 @@ struct ChunkRows: Sendable {
     }
 }
 
+/// The rows of one chunk that were shown, with the name numbers of the worker that parsed it.
+struct ShownRows: Sendable {
+    /// The number of requests of the chunk before each row.
+    var before: [UInt32] = []
+    var keys: [UInt32] = []
+    /// Empty without categories.
+    var categories: [UInt32] = []
+    /// Empty without users.
+    var users: [UInt32] = []
+    /// The ids of lists; ``NameTable/none`` without one.
+    var lists: [UInt32] = []
+    /// The places in the lists; `UInt32.max` is unknown.
+    var ranks: [UInt32] = []
+    /// Empty without times.
+    var times: [Int64] = []
+    /// Empty without sizes.
+    var sizes: [UInt64] = []
+
+    /// Creates no rows.
+    init() {}
+
+    /// Numbers the names of parsed rows.
+    init(_ rows: RowScratch, before: [UInt32], _ tables: inout NameTables, base: UnsafePointer<UInt8>) {
+        self.before = before
+        let all = 0..<rows.count
+        keys = tables.keys.intern(rows.keys, all, base: base).numbers
+        lists = tables.lists.intern(rows.lists, all, base: base).numbers
+        ranks = all.map { rows.ranks[$0] }
+        if rows.present.contains(.categories) {
+            categories = tables.categories.intern(rows.categories, all, base: base).numbers
+        }
+        if rows.present.contains(.users) { users = tables.users.intern(rows.users, all, base: base).numbers }
+        if rows.present.contains(.times) { times = all.map { rows.times[$0] } }
+        if rows.present.contains(.sizes) { sizes = all.map { rows.sizes[$0] } }
+    }
+}
+
 /// The tables of names of one worker.
 struct NameTables: Sendable {
     var keys: NameTable
     var categories: NameTable
     var users: NameTable
+    /// The ids of lists; empty for requests.
+    var lists: NameTable
 
     /// Creates empty tables that each accept less than `tooMany` names.
     init(tooMany: Int = NameTable.tooMany) {
         keys = NameTable(tooMany: tooMany)
         categories = NameTable(tooMany: tooMany)
         users = NameTable(tooMany: tooMany)
+        lists = NameTable(tooMany: tooMany)
     }
 
     /// Whether a table has too many names.
-    var isOverfull: Bool { keys.isOverfull || categories.isOverfull || users.isOverfull }
+    var isOverfull: Bool { keys.isOverfull || categories.isOverfull || users.isOverfull || lists.isOverfull }
 
     /// Throws an error if a table has too many names.
     func verify(_ path: String) throws(TraceError) {
         if keys.isOverfull { throw keys.fault("keys", path: path) }
         if categories.isOverfull { throw categories.fault("category fields", path: path) }
         if users.isOverfull { throw users.fault("users", path: path) }
+        if lists.isOverfull { throw lists.fault("lists", path: path) }
     }
 }
 

@@ -24,9 +24,17 @@ final class RowScratch {
     let sizes: UnsafeMutablePointer<UInt64>
     /// The lifetimes in seconds; 0 is none.
     let lifetimes: UnsafeMutablePointer<UInt32>
+    /// Whether each row was shown and is no request.
+    let isShown: UnsafeMutablePointer<Bool>
+    /// The place in its list of each row that was shown; `UInt32.max` is unknown.
+    let ranks: UnsafeMutablePointer<UInt32>
+    /// The ids of lists.
+    let lists: TokenColumn
 
-    /// The number of requests parsed so far.
+    /// The number of requests parsed so far, and of rows that were shown until ``takeShown()``.
     var count = 0
+    /// The number of those rows that were shown.
+    var shownCount = 0
     /// The number of lines or records parsed so far.
     var lines = 0
     /// The number of skipped lines.
@@ -63,12 +71,18 @@ final class RowScratch {
         times = .allocate(capacity: present.contains(.times) ? capacity : 0)
         sizes = .allocate(capacity: present.contains(.sizes) ? capacity : 0)
         lifetimes = .allocate(capacity: present.contains(.lifetimes) ? capacity : 0)
+        let shown = present.contains(.lists) ? capacity : 0
+        isShown = .allocate(capacity: shown)
+        ranks = .allocate(capacity: shown)
+        lists = TokenColumn(capacity: shown)
     }
 
     deinit {
         times.deallocate()
         sizes.deallocate()
         lifetimes.deallocate()
+        isShown.deallocate()
+        ranks.deallocate()
     }
 
     /// Counts the row that was just filled, unless it is to be skipped.
@@ -80,12 +94,48 @@ final class RowScratch {
         }
         if count == 0 { firstLine = lines }
         if present.contains(.times) { lastTime = times[count] }
+        if present.contains(.lists), isShown[count] { shownCount += 1 }
         count += 1
+    }
+
+    /// Moves the rows that were shown out of the requests. O(rows).
+    ///
+    /// - Returns: these rows, and the number of requests before each of them; `nil` if there is none.
+    func takeShown() -> (rows: RowScratch, before: [UInt32])? {
+        guard shownCount > 0 else { return nil }
+        let shown = RowScratch(capacity: shownCount, present: present)
+        var before: [UInt32] = []
+        var requests = 0
+        for row in 0..<count {
+            if isShown[row] {
+                copy(row, to: shown, at: before.count)
+                before.append(UInt32(requests))
+            } else {
+                if requests < row { copy(row, to: self, at: requests) }
+                requests += 1
+            }
+        }
+        shown.count = shownCount
+        count = requests
+        shownCount = 0
+        return (shown, before)
+    }
+
+    private func copy(_ row: Int, to target: RowScratch, at place: Int) {
+        target.keys.set(place, to: keys, row)
+        if present.contains(.categories) { target.categories.set(place, to: categories, row) }
+        if present.contains(.users) { target.users.set(place, to: users, row) }
+        if present.contains(.times) { target.times[place] = times[row] }
+        if present.contains(.sizes) { target.sizes[place] = sizes[row] }
+        if present.contains(.lifetimes) { target.lifetimes[place] = lifetimes[row] }
+        target.ranks[place] = ranks[row]
+        target.lists.set(place, to: lists, row)
     }
 
     /// Resets the counts for another chunk.
     func reset() {
         count = 0
+        shownCount = 0
         lines = 0
         badLines = 0
         unansweredReads = 0
@@ -115,6 +165,8 @@ struct PresentColumns: OptionSet, Sendable {
     static let categories = PresentColumns(rawValue: 4)
     static let users = PresentColumns(rawValue: 8)
     static let lifetimes = PresentColumns(rawValue: 16)
+    /// The events of rows: some were shown.
+    static let lists = PresentColumns(rawValue: 32)
 }
 
 /// A fault in a line or record.

@@ -284,6 +284,12 @@ final class TokenColumn {
         kinds[row] = Kind.text
     }
 
+    /// Copies the token in a row of another column.
+    func set(_ row: Int, to other: TokenColumn, _ source: Int) {
+        bits[row] = other.bits[source]
+        kinds[row] = other.kinds[source]
+    }
+
     /// Returns a hash of the name in a row, which depends on the name alone.
     func hash(_ row: Int, base: UnsafePointer<UInt8>) -> UInt64 {
         let word = bits[row]

@@ -7,6 +7,8 @@ struct NameMaps: Sendable {
     var keys: [UInt32] = []
     var categories: [UInt32] = []
     var users: [UInt32] = []
+    /// The ids of lists; empty for requests.
+    var lists: [UInt32] = []
 }
 
 /// Numbers of names in the order of their first request.

@@ -38,6 +38,19 @@ struct ObjectSizes: Sendable {
         if unit == .bytes, !isSumAccepted(keys.numbers) { throw ByteSum.fault(path) }
     }
 
+    /// Returns the sizes of objects that are only shown: by the same rule, 1 where unknown.
+    ///
+    /// - Parameters:
+    ///   - recorded: the recorded size of each at its first showing.
+    ///   - keys: the key of each in `table`.
+    func ofShown(_ recorded: [UInt64], keys: [UInt32], _ table: NameTable, _ rule: SizeRule) -> [UInt64] {
+        if unit == .objects { return recorded.map { _ in 1 } }
+        if case .lognormal(let median, let sigma) = rule {
+            return table.hashes(keys).map { SizeRule.drawLognormal(hash: $0, median: median, sigma: sigma) }
+        }
+        return recorded.map { max($0, 1) }
+    }
+
     /// Returns whether the sum of all requests is accepted. O(objects), and O(requests) if the largest size does not
     /// decide.
     private func isSumAccepted(_ entries: [UInt32]) -> Bool {

@@ -3,6 +3,8 @@ struct TraceAssembler: Sendable {
     var chunks: [ChunkRows]
     var tables: NameTables
     var maps: [NameMaps]
+    /// The numbers of the names in rows that were shown, by worker.
+    private var shownMaps: [NameMaps] = []
     let present: PresentColumns
     let options: TraceLoadOptions
     /// The places of each source.
@@ -26,6 +28,16 @@ struct TraceAssembler: Sendable {
         self.options = options
         self.places = places
         operations = places.map { _ in OperationTally() }
+        for other in parsed.shownTables {
+            guard let other else {
+                shownMaps.append(NameMaps())
+                continue
+            }
+            shownMaps.append(
+                NameMaps(
+                    keys: tables.keys.absorb(other.keys), categories: tables.categories.absorb(other.categories),
+                    users: tables.users.absorb(other.users), lists: tables.lists.absorb(other.lists)))
+        }
     }
 
     private var path: String { places[0].path }
@@ -36,7 +48,14 @@ struct TraceAssembler: Sendable {
         report.operations = OperationCount.joined(
             zip(operations, places).flatMap { $0.counts(named: $1.operations) } + operationNames.counts)
         try tables.verify(path)
-        if options.sort { sort() }
+        var shown = ListAssembler(chunks, shownMaps, present: present)
+        let order = options.sort ? sort(returnsOrder: !shown.isEmpty) : nil
+        let total = chunks.reduce(0) { $0 + $1.count }
+        if !shown.isEmpty {
+            shown.join(
+                requests: order == nil ? [] : chunks.flatMap(\.times), owners: numbers(\.users, maps.map(\.users)),
+                order: order, count: total)
+        }
         cut()
         let count = chunks.reduce(0) { $0 + $1.count }
         guard count > 0 else {
@@ -49,7 +68,18 @@ struct TraceAssembler: Sendable {
             { assembler.numberedKeys(count: count) },
             { (assembler.timeColumn(count: count), assembler.userColumn(count: count)) })
         let sizes = try sized.get()
-        let categories = categoryColumns(keys: keys, count: count)
+        var categories = categoryColumns(keys: keys, count: count)
+        var lists: ShownLists?
+        if present.contains(.lists) {
+            let skipped = min(max(options.skip, 0), total)
+            lists = shown.lists(
+                kept: skipped..<(skipped + count), isCut: options.limit.map { $0 <= count } ?? false, tables,
+                objects: keys, owners: users, &categories, sizes: sizes, options: options,
+                leftOut: &report.itemsBeyondLimit)
+            var sum = ByteSum()
+            sum.add(lists?.shownOnlySizes ?? [])
+            if !sum.isAccepted { throw ByteSum.fault(path) }
+        }
         report.sizeDisagreements = sizes.disagreements
         report.unknownSizes = sizes.unknown
         report.noSizes = sizes.areNone
@@ -65,8 +95,8 @@ struct TraceAssembler: Sendable {
             entries: keys.numbers, times: times, users: users?.numbers ?? [], objectSizes: sizes.objects,
             requestSizes: sizes.requests, objectCategories: categories.objects, requestCategories: categories.requests,
             lifetimes: lifetimes,
-            categorySets: categories.sets, categoryCount: categories.names.count, userCount: users?.order.count ?? 0,
-            sizeUnit: sizes.unit, names: names, report: report)
+            categorySets: categories.splitter.sets, categoryCount: categories.count,
+            userCount: users?.order.count ?? 0, sizeUnit: sizes.unit, names: names, report: report, lists: lists)
     }
 
     /// Returns the objects by first request, and their sizes.
@@ -101,7 +131,7 @@ struct TraceAssembler: Sendable {
             if chunk.source != source { lines = 0 }
             source = chunk.source
             let place = places[chunk.source]
-            if let first = chunk.times.first, first < last, !options.sort {
+            if let first = chunk.span?.first, first < last, !options.sort {
                 let (line, column) = (chunk.firstLine, chunk.firstTimeColumn)
                 throw place.error(
                     source != timed
@@ -112,7 +142,7 @@ struct TraceAssembler: Sendable {
             if let problem = chunk.problem, end.map({ requests < $0 }) ?? true {
                 throw place.error(problem, linesAbove: lines)
             }
-            if let time = chunk.times.last { (last, timed) = (time, source) }
+            if let time = chunk.span?.last { (last, timed) = (time, source) }
             lines += chunk.lines
             report.badLines += chunk.badLines
             report.unansweredReads += chunk.unansweredReads
@@ -124,7 +154,9 @@ struct TraceAssembler: Sendable {
     }
 
     /// Sorts all requests by time; equal times keep their order. O(n), and O(n log n) if they are out of order.
-    mutating func sort() {
+    ///
+    /// - Returns: the numbers of the requests in their new order, if `returnsOrder`.
+    mutating func sort(returnsOrder: Bool) -> [Int]? {
         var outOfOrder = 0
         var latest = Int64.min
         for chunk in chunks {
@@ -133,13 +165,16 @@ struct TraceAssembler: Sendable {
             }
         }
         report.outOfOrder = outOfOrder
-        guard outOfOrder > 0 else { return }
+        guard outOfOrder > 0 else { return returnsOrder ? Array(0..<chunks.reduce(0) { $0 + $1.count }) : nil }
         let times = chunks.flatMap(\.times)
         if times.count <= options.narrowSort {
-            reorder(times, by: Self.order(of: times, as: UInt32.self))
-        } else {
-            reorder(times, by: Self.order(of: times, as: Int.self))
+            let order = Self.order(of: times, as: UInt32.self)
+            reorder(times, by: order)
+            return returnsOrder ? order.map { Int($0) } : nil
         }
+        let order = Self.order(of: times, as: Int.self)
+        reorder(times, by: order)
+        return returnsOrder ? order : nil
     }
 
     /// Returns the positions of times in ascending order; equal times keep their order. O(n log n).
@@ -222,9 +257,9 @@ struct TraceAssembler: Sendable {
         var splitter = CategorySplitter()
         let texts = tables.categories.names(fields.order)
         let sets = (0..<texts.count).map { splitter.set(of: texts.utf8(UInt32($0))) }
-        guard splitter.names.count > 0 else { return columns }
-        columns.sets = splitter.sets
-        columns.names = splitter.names
+        columns.splitter = splitter
+        columns.count = splitter.names.count
+        guard columns.count > 0 else { return columns }
         columns.objects = keys.firstRequests.map { request in
             let field = fields.numbers[request]
             return field == NameTable.none ? 0 : sets[Int(field)]
@@ -257,7 +292,15 @@ struct CategoryColumns {
     var objects: [UInt32] = []
     /// The set of each request; empty unless an object's categories change.
     var requests: [UInt32] = []
-    var sets = CategorySets()
-    /// The categories' names, by number.
-    var names = StringTable()
+    /// The sets, and the categories' names by number.
+    var splitter = CategorySplitter()
+    /// The number of categories of the requests; those of lists alone follow.
+    var count = 0
+    /// The names of the requests' categories.
+    var names: StringTable {
+        if count == splitter.names.count { return splitter.names }
+        var names = StringTable()
+        for number in 0..<UInt32(count) { names.append(utf8: splitter.names.utf8(number)) }
+        return names
+    }
 }
