@@ -23,7 +23,7 @@ public enum PrefetchCatalogue {
             source: "", traits: [.isRandomised, .usesCategories, .learns],
             make: { PrefetchPlanner(context: $0) }),
         Entry(
-            name: "lists", summary: "learned: the planner on lists alone, what the user will probably open of what is shown",
+            name: "lists", summary: "learned: what the user will probably open of a list; the planner on lists alone",
             source: "", traits: [.isRandomised, .usesCategories, .learns, .usesLists],
             make: { PrefetchPlanner(.listsOnly, context: $0) }),
         Entry(
@@ -36,7 +36,7 @@ public enum PrefetchCatalogue {
             name: "list-newest", summary: "of a list that is shown: the items that appeared last", source: "",
             traits: [.usesLists], make: { ListOrderPrefetch(.newest, $0) }),
         Entry(
-            name: "list-popular", summary: "of a list that is shown: the items that were requested most in the last hours",
+            name: "list-popular", summary: "of a list that is shown: the items that were requested most of late",
             source: "", traits: [.usesLists], make: { ListOrderPrefetch(.popular, $0) }),
         Entry(
             name: "list-last-opened", summary: "of a list that is shown: the items that the user requested last",

@@ -57,7 +57,7 @@ struct AnnouncedPrefetchTests {
                 planner.announce(AnnouncedObject(object: object, categories: 1, rank: rank))
             }
         }
-        var newest: [UInt32] { planner.within!.pointee.newest[0].map(\.item).filter { $0 < .max } }
+        var newest: [UInt32] { planner.state.pointee.newest[0].map(\.item).filter { $0 < .max } }
         announce([10, 11, 12])
         #expect(newest == [10, 11, 12])
         announce([13, 12])
@@ -68,7 +68,7 @@ struct AnnouncedPrefetchTests {
         planner.note(Access(entry: 13, categories: 1), isHit: false)
         announce([13, 15, 11])
         #expect(newest == [15, 11, 14, 13, 12, 10])
-        #expect(planner.within!.pointee.categories.announced[5].map(\.item).prefix(6) == [15, 11, 14, 13, 12, 10])
+        #expect(planner.state.pointee.categories.announced[5].map(\.item).prefix(6) == [15, 11, 14, 13, 12, 10])
     }
 
     @Test("Lists stay in order when their numbers pass 2²⁴")
@@ -81,7 +81,7 @@ struct AnnouncedPrefetchTests {
         }
         let last: UInt32 = 3_999 * 3
         #expect(
-            planner.within!.pointee.newest[0].map(\.item)
+            planner.state.pointee.newest[0].map(\.item)
                 == [last, last + 1, last + 2, last - 3, last - 2, last - 1, last - 6, last - 5])
     }
 }

@@ -27,7 +27,7 @@ struct PrefetchConformanceTests {
         }
     }
 
-    @Test("Proposed objects were requested or announced before", arguments: names)
+    @Test("Proposed objects were requested, announced or shown before", arguments: names)
     func proposedObjectsWereRequestedOrAnnounced(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
         let run = PrefetchTestRun(entry, limit: 4, keysAreNumbers: false)
@@ -38,6 +38,7 @@ struct PrefetchConformanceTests {
         for (request, plan) in zip(requests, run.plans) {
             known.insert(request.access.object)
             if let announced = request.announced { known.insert(announced.object) }
+            if entry.traits.contains(.usesLists) { known.formUnion(request.shown) }
             unknown += plan.count { !known.contains($0) }
         }
         #expect(unknown == 0)
@@ -78,6 +79,19 @@ struct PrefetchConformanceTests {
         #expect(policy.plansBetweenRequests == name.hasPrefix("visit-"))
     }
 
+    @Test("Exactly the policies named list… plan on lists", arguments: names)
+    func onlyListPoliciesPlanOnLists(name: String) throws {
+        let entry = try #require(PrefetchCatalogue.entry(named: name))
+        let policy = entry.make(PrefetchContext())
+        #expect(
+            policy.plansOnLists == name.hasPrefix("list") && entry.traits.contains(.usesLists) == policy.plansOnLists)
+        var plan = PrefetchPlan()
+        policy.plan(
+            on: ShownList(user: 0, time: 0, items: []),
+            outlook: PrefetchOutlook(limit: 5, room: .max, holds: { _ in false }), into: &plan)
+        #expect(plan == PrefetchPlan())
+    }
+
     @Test("Without requests nothing is proposed", arguments: names)
     func nothingIsProposedWithoutRequests(name: String) throws {
         let entry = try #require(PrefetchCatalogue.entry(named: name))
@@ -111,6 +125,12 @@ struct PrefetchConformanceTests {
             if index % 50 == 0 {
                 policy.announce(AnnouncedObject(object: .max - 1, categories: set, size: .max, time: .max))
             }
+            var onList = PrefetchPlan()
+            policy.plan(
+                on: ShownList(
+                    user: user, time: .max, items: [ShownList.Item(object: object, categories: set, size: .max)]),
+                outlook: PrefetchOutlook(limit: 2, room: 0, capacity: 8, holds: { $0 == object }), into: &onList)
+            if !onList.proposals.isEmpty { breaches += 1 }
             let access = Access(
                 entry: 0, requestNumber: index, size: index % 2, categories: set, user: user, object: object)
             policy.note(access, isHit: random.next(below: 2) == 0)

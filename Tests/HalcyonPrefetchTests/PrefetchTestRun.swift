@@ -1,12 +1,15 @@
 import HalcyonEviction
-import HalcyonPrefetch
+
+@testable import HalcyonPrefetch
 
 /// A prefetch policy with per-user FIFO caches of 20 objects. It records the plans and the violated rules.
 final class PrefetchTestRun {
-    /// A request, with the announcement before it.
+    /// A request, with the announcement and the list before it.
     struct Request {
         let access: Access
         let announced: AnnouncedObject?
+        /// A list of 9 objects, the requested one and one twice among them; empty before other requests.
+        var shown: [UInt32] = []
     }
 
     /// The proposals after each request.
@@ -50,7 +53,10 @@ final class PrefetchTestRun {
                 ? AnnouncedObject(
                     object: 300 + UInt32(random.next(below: 40)), categories: UInt32(random.next(below: 14)),
                     time: access.time) : nil
-            return Request(access: access, announced: announced)
+            let first = (object + 7 * UInt32(index % 43)) % 300
+            let others = (1...6).map { (first + $0 * $0) % 300 }
+            let shown = index % 3 == 0 ? [first] + others.prefix(3) + [object, first] + others.suffix(3) : []
+            return Request(access: access, announced: announced, shown: shown)
         }
     }
 
@@ -60,7 +66,7 @@ final class PrefetchTestRun {
 
     private func serve(_ request: Request) {
         let access = request.access
-        let moments = planMoments(before: access.time)
+        let moments = planMoments(before: access.time) + show(request)
         ends[access.user] = access.time + Self.idleTime
         if let announced = request.announced { policy.announce(announced) }
         var cache = caches[access.user] ?? []
@@ -93,6 +99,29 @@ final class PrefetchTestRun {
         caches[access.user] = cache
     }
 
+    /// Shows the list before a request to its user. Returns the proposals.
+    private func show(_ request: Request) -> [UInt32] {
+        guard policy.plansOnLists, !request.shown.isEmpty else { return [] }
+        let user = request.access.user
+        var cache = caches[user] ?? []
+        let held = cache
+        var plan = PrefetchPlan()
+        let list = ShownList(
+            user: user, time: request.access.time,
+            items: request.shown.map { ShownList.Item(object: $0, categories: $0 / 23 + 1) })
+        policy.plan(
+            on: list, outlook: PrefetchOutlook(limit: limit, room: 20 - cache.count, holds: { held.contains($0) }),
+            into: &plan)
+        let objects = plan.proposals.map(\.object)
+        if objects.count > limit { breaches.append("list \(request.shown): \(objects.count) objects") }
+        if Set(objects).count < objects.count { breaches.append("list \(request.shown): one object twice") }
+        if objects.contains(where: held.contains) { breaches.append("list \(request.shown): one is held") }
+        if !Set(objects).isSubset(of: request.shown) { breaches.append("list \(request.shown): one is not shown") }
+        for object in objects { insert(object, into: &cache, of: user) }
+        caches[user] = cache
+        return objects
+    }
+
     /// Plans at the ends of visits until a time. Returns the proposals.
     private func planMoments(before time: Int64) -> [UInt32] {
         guard policy.plansBetweenRequests else { return [] }
@@ -122,5 +151,13 @@ final class PrefetchTestRun {
     private func insert(_ object: UInt32, into cache: inout [UInt32], of user: UInt32) {
         cache.append(object)
         if cache.count > 20 { policy.evicted(cache.removeFirst(), from: user) }
+    }
+}
+
+extension PrefetchPlanner {
+    /// What plans after requests, of a planner that does.
+    var state: UnsafeMutablePointer<WithinVisit> {
+        guard let within else { preconditionFailure("a planner that plans after requests") }
+        return within
     }
 }

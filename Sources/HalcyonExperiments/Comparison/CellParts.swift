@@ -117,6 +117,8 @@ extension StoredCell.Counts {
         prefetchesUsed = added(prefetchesUsed, other.prefetchesUsed)
         prefetchesLate = added(prefetchesLate, other.prefetchesLate)
         announcedBytes = added(announcedBytes, other.announcedBytes)
+        listOpenings = added(listOpenings, other.listOpenings)
+        listHits = added(listHits, other.listHits)
         prefetchedSize = added(prefetchedSize, other.prefetchedSize)
         prefetchWastedSize = added(prefetchWastedSize, other.prefetchWastedSize)
         memoryHits = added(memoryHits, other.memoryHits)

@@ -114,6 +114,8 @@ public struct ResultRow: Sendable {
         ("prefetched", { cell, _ in whole(cell.counts.prefetched) }),
         ("prefetches_used", { cell, _ in whole(cell.counts.prefetchesUsed) }),
         ("announced_bytes", { cell, _ in whole(cell.counts.announcedBytes) }),
+        ("list_openings", { cell, _ in whole(cell.counts.listOpenings) }),
+        ("list_hits", { cell, _ in whole(cell.counts.listHits) }),
         ("prefetches_late", { cell, _ in whole(cell.counts.prefetchesLate) }),
         ("prefetched_size", { cell, _ in whole(cell.counts.prefetchedSize) }),
         ("prefetch_wasted_size", { cell, _ in whole(cell.counts.prefetchWastedSize) }),

@@ -59,6 +59,9 @@ package struct StoredCell: Sendable, Codable, Equatable {
         package var prefetchWastedSize: Int?
         /// The bytes of the lists that a server announced.
         package var announcedBytes: Int?
+        /// The requests for objects of the list last shown to their user, and the hits among them.
+        package var listOpenings: Int?
+        package var listHits: Int?
         /// The requests served from memory.
         package var memoryHits: Int?
         /// The requests served from disk.
@@ -129,7 +132,8 @@ package struct StoredCell: Sendable, Codable, Equatable {
             prefetched: result.prefetch?.fetched, prefetchesUsed: result.prefetch?.used,
             prefetchesLate: result.prefetch?.late, prefetchedSize: result.prefetch?.fetchedSize,
             prefetchWastedSize: result.prefetch?.wastedSize,
-            announcedBytes: result.prefetch?.announcements?.bytes, memoryHits: result.tiers?.memoryHits,
+            announcedBytes: result.prefetch?.announcements?.bytes, listOpenings: result.prefetch?.lists?.openings,
+            listHits: result.prefetch?.lists?.hits, memoryHits: result.tiers?.memoryHits,
             diskHits: result.tiers?.diskHits, networkFetches: result.tiers?.networkFetches)
         latency =
             result.tiers.map { Latency(meanMs: "\($0.meanLatency)", p99Ms: "\($0.p99Latency)") }

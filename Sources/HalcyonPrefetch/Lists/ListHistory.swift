@@ -52,6 +52,9 @@ public struct CategoryRates: Sendable, Equatable {
     /// Creates rates of nothing.
     public init() {}
 
+    /// The number of categories.
+    public var count: Int { categories.count }
+
     /// Counts an object with these categories that was shown to a user, at a time in microseconds. O(categories).
     public mutating func noteShown(_ members: some Sequence<UInt32>, at time: Int64) {
         total.noteShown(at: time)
@@ -101,7 +104,9 @@ struct ListUser {
             objects[item.object, default: Object(time: list.time)].shown += 1
             objects[item.object]?.time = list.time
             total.noteShown(at: list.time)
-            for member in sets[item.categories] { categories[member, default: OpeningCounts()].noteShown(at: list.time) }
+            for member in sets[item.categories] {
+                categories[member, default: OpeningCounts()].noteShown(at: list.time)
+            }
         }
         pending.append(
             Pending(

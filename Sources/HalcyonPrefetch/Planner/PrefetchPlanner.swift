@@ -166,6 +166,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     }
 
     public var metrics: [PolicyMetric] {
-        (within?.pointee.metrics ?? []) + (between?.metrics ?? []) + (lists.flatMap { $0.hasLists ? $0.metrics : nil } ?? [])
+        let onLists = lists.flatMap { $0.hasLists ? $0.metrics : nil }
+        return (within?.pointee.metrics ?? []) + (between?.metrics ?? []) + (onLists ?? [])
     }
 }

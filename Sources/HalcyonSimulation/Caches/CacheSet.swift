@@ -240,6 +240,10 @@ struct CacheSet {
         while caches.count <= number { caches.append(nil) }
         let cache = makeCache(number)
         prefetching?.open(cache, number: number)
+        if usesCategories, prefetching?.plansOnLists == true, let sets = input?.trace.categorySets {
+            // Items of a list may be fetched before any request has their categories.
+            for set in 1..<UInt32(max(1, sets.count)) { cache.define(set, Array(sets[set])) }
+        }
         caches[number] = cache
         return cache
     }

@@ -85,10 +85,13 @@ final class ObjectInfo {
         return sizes[place]
     }
 
-    /// Records what an announcement states of an object.
+    /// Records what an announcement or a list states of an object.
     func announce(_ announced: AnnouncedObject) {
         let object = Int(announced.object)
-        guard object < sizes.count else { return }
+        while sizes.count <= object {
+            sizes.append(1)
+            sets.append(0)
+        }
         sets[object] = announced.categories
         if !usesUniformSizes {
             sizes[object] = announced.size

@@ -25,6 +25,7 @@ struct PrefetchLane {
     private var finishedBytes = 0
     /// The times of the last request of the warm-up and of all requests, if each cache has a policy of its own.
     private let (endOfWarmup, end): (Int64, Int64)
+    private let warmup: Int
     private(set) var counts: PrefetchTally
     private let options: PrefetchOptions
     private let unit: CacheUnit
@@ -41,9 +42,16 @@ struct PrefetchLane {
     /// announcements.
     private let lists: AnnouncedLists?
     private var lastPeriod = -1
-    /// With announcements, the numbers that the present device gives objects when it first hears of them, by their numbers in the
+    /// The lists that are shown; `nil` without any, and for a policy that does not plan on them.
+    private var shown: ShownListQueue?
+    /// The objects of the last list of each user.
+    private var lastShown: [UInt32: Set<UInt32>] = [:]
+    /// What all users opened before each period, of which each device hears with announcements.
+    private let rates: AnnouncedRates?
+    /// With announcements and lists, the numbers that the present device gives objects when it first hears of them, by their numbers in the
     /// trace. Without, the source numbers them so.
     private var numbers: [UInt32: UInt32] = [:]
+    private let namesObjects: Bool
     private let categorySets: CategorySets
     /// The timers of a policy that plans between requests.
     private var timers: VisitTimers
@@ -73,10 +81,18 @@ struct PrefetchLane {
         policy = makePolicy(start)
         hasPolicyPerCache = job.hasPrefetchPolicyPerUser
         let warmup = facts.warmup
+        self.warmup = warmup
         endOfWarmup = trace.flatMap { warmup > 0 ? $0.times[warmup - 1] : nil } ?? .min
         end = trace?.times.last ?? .min
         cachesPerUser = context.cachesPerUser
-        lists = job.options.announcements.flatMap { options in trace.map { AnnouncedLists(options, $0) } }
+        let announced = job.options.announcements
+        lists = announced.flatMap { options in
+            options.content == .popular ? trace.map { AnnouncedLists(options, $0) } : nil
+        }
+        rates = announced.flatMap { options in
+            options.content == .rates ? trace.map { AnnouncedRates(options, $0) } : nil
+        }
+        namesObjects = job.namesObjects
         categorySets = facts.categorySets
         timers = VisitTimers(idleTime: options.idleTime)
         counts = PrefetchTally(unit: facts.unit)
@@ -84,6 +100,9 @@ struct PrefetchLane {
         unit = facts.unit
         capacity = facts.unit.capacity(resolved.capacity)
         objects = ObjectInfo(trace, forgets: hasPolicyPerCache)
+        if policy.plansOnLists, let trace, let lists = trace.lists {
+            shown = ShownListQueue(lists, of: trace, isByUser: hasPolicyPerCache)
+        }
         let (latency, unit) = (options.latency, facts.sizeUnit == .bytes ? facts.unit.size : 0)
         self.latency = { latency.latency(ofObject: $0, bytes: $1 &* unit) }
         let events = trace?.recording?.events ?? []
@@ -92,6 +111,9 @@ struct PrefetchLane {
             policy.plansBetweenRequests ? events.filter { $0.kind == .background || $0.kind == .connected } : []
         moments = allMoments
     }
+
+    /// Whether lists are handed on.
+    var plansOnLists: Bool { shown != nil }
 
     /// Adds a cache. If each has a policy of its own, the one before is finished, and this is the next to be served.
     mutating func open(_ cache: TieredCache, number: Int) {
@@ -105,6 +127,8 @@ struct PrefetchLane {
             momentsPast = 0
             lastPeriod = -1
             numbers.removeAll(keepingCapacity: true)
+            shown?.begin(user: number)
+            lastShown.removeAll()
         }
         while caches.count <= number { caches.append(nil) }
         caches[number] = PrefetchingCache(
@@ -126,17 +150,16 @@ struct PrefetchLane {
         var request = request
         // A device has one user.
         if hasPolicyPerCache { request.user = 0 }
-        if policy.plansBetweenRequests {
-            while let moment = nextMoment(by: request.time, position: position) {
-                plan(at: moment, isCounted: isCounted)
-            }
-        }
+        announceRates(at: request.time, isCounted: isCounted)
+        show(before: position)
+        planMoments(by: request.time, position: position, isCounted: isCounted)
         while repeated < recorded.count, recorded[repeated].position <= position {
             apply(recorded[repeated], isCounted: isCounted)
             repeated += 1
         }
         announce(dueList(at: request.time), at: request.time, isCounted: isCounted)
-        if lists != nil { request.object = self.number(of: request.object) }
+        if namesObjects { request.object = self.number(of: request.object) }
+        let isOpening = shown != nil && lastShown[request.user]?.contains(request.object) == true
         guard let cache = caches[number] else { return .miss }
         var access = request
         access.entry = .none
@@ -144,6 +167,7 @@ struct PrefetchLane {
         let isTimed = requests & 63 == 63
         requests += 1
         let outcome = cache.serve(access, isCounted: isCounted, counts: &counts, times: times)
+        if isOpening, isCounted { counts.lists.noteOpening(isHit: outcome.isHit) }
         let start = isTimed ? clock.now : nil
         cache.report(access, isHit: outcome.isHit, isCounted: isCounted, counts: &counts)
         objects.note(access)
@@ -191,6 +215,41 @@ struct PrefetchLane {
         cache.apply(event, isCounted: isCounted, counts: &counts)
     }
 
+    /// Passes on the lists that are shown before the request at a position, and plans at the moments that come before them.
+    private mutating func show(before position: Int) {
+        while let time = shown?.nextTime(before: position), let next = shown?.popNext() {
+            var list = next.list
+            let number = hasPolicyPerCache ? current : cachesPerUser ? Int(list.user) : 0
+            guard number < caches.count, let cache = caches[number] else { continue }
+            let isCounted = next.position >= warmup
+            planMoments(by: time, position: next.position, isCounted: isCounted)
+            if hasPolicyPerCache { list.user = 0 }
+            for index in list.items.indices {
+                if namesObjects { list.items[index].object = self.number(of: list.items[index].object) }
+                let item = list.items[index]
+                define(item.categories, of: categorySets)
+                objects.announce(AnnouncedObject(object: item.object, categories: item.categories, size: item.size))
+            }
+            lastShown[list.user] = Set(list.items.map(\.object))
+            cache.prefetch(on: list, isCounted: isCounted, counts: &counts)
+        }
+    }
+
+    private mutating func announceRates(at time: Int64, isCounted: Bool) {
+        guard let rates, let (period, current) = rates.latest(at: time), period > lastPeriod else { return }
+        lastPeriod = period
+        for set in 1..<UInt32(max(1, categorySets.count)) { define(set, of: categorySets) }
+        policy.announce(current)
+        guard isCounted else { return }
+        counts.announcedLists += 1
+        counts.announcedEntries += current.count
+    }
+
+    private mutating func planMoments(by time: Int64, position: Int, isCounted: Bool) {
+        guard policy.plansBetweenRequests else { return }
+        while let moment = nextMoment(by: time, position: position) { plan(at: moment, isCounted: isCounted) }
+    }
+
     /// Returns the next moment before a request at a time and a position, recorded or due; `nil` if there is none.
     private mutating func nextMoment(by time: Int64, position: Int) -> PlanningMoment? {
         guard momentsPast < moments.count, moments[momentsPast].position <= position,
@@ -217,6 +276,7 @@ struct PrefetchLane {
     mutating func finish(_ number: Int) -> Int {
         guard let cache = caches[number] else { return 0 }
         var bytes = 0
+        show(before: .max)
         if hasPolicyPerCache {
             while let moment = nextMoment(by: end, position: .max) { plan(at: moment, isCounted: true) }
             bytes = policy.metadataBytes

@@ -104,6 +104,18 @@ final class PrefetchingCache {
         counts.fetchedBetweenRequests += counts.fetched - before
     }
 
+    /// Prefetches what the policy proposes on a list that is shown.
+    func prefetch(on list: ShownList, isCounted: Bool, counts: inout PrefetchTally) {
+        cache.now = list.time
+        arrive(before: list.time, &counts)
+        _ = driver.plan(
+            on: list, for: PrefetchUser(number: list.user), outlook: outlook(room: capacity - cache.used),
+            isHeld: isResidentOrFetched)
+        let before = counts.fetched
+        carryOut(after: event(at: list.time, of: list.user), isCounted: isCounted, &counts)
+        if isCounted { counts.lists.note(items: list.items.count, fetched: counts.fetched - before) }
+    }
+
     private func outlook(room: Int) -> PrefetchOutlook {
         PrefetchOutlook(limit: 0, room: room, capacity: capacity, holds: holds)
     }

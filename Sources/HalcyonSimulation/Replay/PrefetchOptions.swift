@@ -116,7 +116,9 @@ public struct PrefetchOptions: Sendable, Equatable {
         let values: [(String, String)] =
             switch policy.name {
             case Self.plannerName, Self.listsName:
-                PlannerParameters.table.filter { planner.decisive.contains($0.name) }.map { ($0.name, $0.read(planner)) }
+                PlannerParameters.table.filter { planner.decisive.contains($0.name) }.map {
+                    ($0.name, $0.read(planner))
+                }
             case Self.announcedName: AnnouncedParameters.table.map { ($0.name, $0.read(announced)) }
             default: []
             }
@@ -125,6 +127,9 @@ public struct PrefetchOptions: Sendable, Equatable {
 
     /// The inputs that the policy depends on beside the accesses; none for the repetition of a log.
     package var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
+
+    /// Whether the policy plans on lists.
+    var plansOnLists: Bool { isPlanner ? planner.lists == .on : traits.contains(.usesLists) }
 
     /// Creates an instance that has seen no request.
     ///

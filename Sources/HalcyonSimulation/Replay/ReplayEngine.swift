@@ -140,7 +140,7 @@ extension ResolvedJob {
             && (job.options.prefetch == nil || job.hasPrefetchPolicyPerUser)
         let source = TraceRequests(
             input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,
-            part: job.users, namesObjects: job.options.announcements != nil)
+            part: job.users, namesObjects: job.namesObjects)
         var served = 0
         source.forEachBlock { block in
             run.serve(block)

@@ -246,6 +246,11 @@ public struct ReplayJob: Sendable {
         }
     }
 
+    /// Whether the policies of devices hear of objects before these are requested, so that a device numbers the objects itself.
+    var namesObjects: Bool {
+        hasPrefetchPolicyPerUser && (options.announcements != nil || options.prefetch?.plansOnLists == true)
+    }
+
     /// Refuses announcements that no prefetch policy of a device receives, and a policy that needs them without any.
     private func verifyAnnouncements() throws(ReplayError) {
         if options.announcements != nil, !hasPrefetchPolicyPerUser {

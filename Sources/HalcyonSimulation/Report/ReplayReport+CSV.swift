@@ -130,6 +130,11 @@ extension ReplayReport {
             ("announced_lists", { $1.prefetch?.announcements.map { "\($0.lists)" } ?? "" }),
             ("announced_entries", { $1.prefetch?.announcements.map { "\($0.entries)" } ?? "" }),
             ("announced_bytes", { $1.prefetch?.announcements.map { "\($0.bytes)" } ?? "" }),
+            ("lists", { $1.prefetch?.lists.map { "\($0.lists)" } ?? "" }),
+            ("list_items", { $1.prefetch?.lists.map { "\($0.items)" } ?? "" }),
+            ("list_fetched", { $1.prefetch?.lists.map { "\($0.fetched)" } ?? "" }),
+            ("list_openings", { $1.prefetch?.lists.map { "\($0.openings)" } ?? "" }),
+            ("list_hits", { $1.prefetch?.lists.map { "\($0.hits)" } ?? "" }),
             column("mean_wait_ms", \.meanLatency), column("p99_wait_ms", \.p99Latency),
             column("mean_wait_without_ms", \.meanLatencyWithout), column("p99_wait_without_ms", \.p99LatencyWithout),
         ]

@@ -156,7 +156,7 @@ extension ReplayReport {
         text += "of the requests; precision: used, of the fetched; coverage: misses avoided, of the misses without "
         text += "prefetching; pollution: hits lost, of the requests; timely: used, of the used and late; wasted: "
         text += "prefetched and unused, of everything fetched; µs: learning and planning per request.\n"
-        for row in rows { text += announcements(of: row) + waits(of: row) }
+        for row in rows { text += announcements(of: row) + lists(of: row) + waits(of: row) }
         for row in rows { text += calibration(of: row.first) }
         return text
     }
@@ -168,6 +168,16 @@ extension ReplayReport {
         return "\(row.label): announced \(sent.announcements): \(sent.lists.counted("list")) of "
             + "\(sent.entries.grouped) entries in all, \(sent.bytes.bytesForPeople), \(each.decimals(0)) bytes a "
             + "request.\n"
+    }
+
+    /// Returns what was shown and opened, in one line; empty without lists.
+    private func lists(of row: RunRow) -> String {
+        guard let shown = row.first.prefetch?.lists else { return "" }
+        let ratio = row.meanIfAll { $0.prefetch?.lists?.hitRatio } ?? 0
+        let fetched = row.meanIfAll { $0.prefetch?.lists.map { Double($0.fetched) / Double($0.lists) } } ?? 0
+        return
+            "\(row.label): \(shown.lists.counted("list")) of \(shown.items.grouped) items; \(fetched.decimals(1)) fetched "
+            + "a list; \(shown.openings.counted("opening")), \(ratio.percent) of them hits.\n"
     }
 
     /// Returns how long a request waits with prefetching and without, in one line.

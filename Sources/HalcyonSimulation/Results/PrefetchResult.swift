@@ -59,6 +59,8 @@ public struct PrefetchResult: Sendable, Codable {
     public var traffic: Int
     /// The announcements that were sent. Nil without.
     public var announcements: AnnouncementResult?
+    /// What was shown and opened. Nil for a prefetch policy that does not plan on lists, and without any.
+    public var lists: ListResult?
     /// The total size of prefetched objects that were never used, including those in flight at the end.
     public var wastedSize: Int
     /// The ratio of ``wastedSize`` to the size of everything fetched, prefetched or on demand, 0…1.
@@ -104,11 +106,40 @@ public struct PrefetchResult: Sendable, Codable {
         wastedShare = share(
             counts.wastedSize, of: total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize))
         traffic = total.bytesFetched.addingUpToLargest(counts.fetchedSize - counts.lateSize)
+        lists = counts.lists.lists > 0 ? counts.lists : nil
         planningMicroseconds = share(counts.planningNanoseconds, of: counts.plansTimed) / 1_000
         metadataBytes = summary.metadataBytes
         metrics = Dictionary(
             (summary.policy?.metrics ?? []).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         calibration = summary.policy?.calibration ?? []
+    }
+}
+
+/// The lists that were shown after the warm-up, and the requests for their objects.
+public struct ListResult: Sendable, Codable, Equatable {
+    /// The number of lists that were shown.
+    public private(set) var lists = 0
+    /// The number of their items.
+    public private(set) var items = 0
+    /// The number of objects that were fetched when a list was shown.
+    public private(set) var fetched = 0
+    /// The number of requests for an object of the list that was last shown to the user.
+    public private(set) var openings = 0
+    /// The number of these that were hits.
+    public private(set) var hits = 0
+
+    /// The ratio of ``hits`` to ``openings``, 0…1; 0 without openings.
+    public var hitRatio: Double { openings == 0 ? 0 : Double(hits) / Double(openings) }
+
+    mutating func note(items: Int, fetched: Int) {
+        lists += 1
+        self.items += items
+        self.fetched += fetched
+    }
+
+    mutating func noteOpening(isHit: Bool) {
+        openings += 1
+        if isHit { hits += 1 }
     }
 }
 
@@ -178,6 +209,9 @@ struct PrefetchTally {
     /// The lists that devices received, and their entries.
     var announcedLists = 0
     var announcedEntries = 0
+
+    /// The lists that were shown.
+    var lists = ListResult()
 
     /// Creates counts of zero.
     init(unit: CacheUnit) { self.unit = unit }

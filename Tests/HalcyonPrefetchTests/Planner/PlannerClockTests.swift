@@ -13,8 +13,8 @@ struct PlannerClockTests {
         parameters.price = 0.001
         let planner = PrefetchPlanner(parameters, context: PrefetchContext(seed: 9))
         for set in UInt32(1)...12 { planner.define(categorySet: set, members: [set, set % 3 + 20]) }
-        planner.within!.pointee.requests = start
-        planner.within!.pointee.habits.clock = start
+        planner.state.pointee.requests = start
+        planner.state.pointee.habits.clock = start
         var plans: [[UInt32]] = []
         var held: [UInt32] = []
         for request in PrefetchTestRun.requests(4_000, seed: 3) {
@@ -119,7 +119,7 @@ struct PlannerClockTests {
     private func announcing(from count: Float) -> Announcements {
         let planner = PrefetchPlanner(context: PrefetchContext(seed: 9))
         planner.define(categorySet: 1, members: [1])
-        planner.within!.pointee.announcements = count
+        planner.state.pointee.announcements = count
         var random = SplitMix64(seed: 4)
         var result = Announcements()
         var held: Set<UInt32> = []
@@ -127,7 +127,7 @@ struct PlannerClockTests {
             let new = UInt32(100 + index / 10)
             if index % 10 == 0 {
                 planner.announce(AnnouncedObject(object: new, categories: 1))
-                result.newest.append(planner.within!.pointee.newest[0].map(\.item))
+                result.newest.append(planner.state.pointee.newest[0].map(\.item))
             }
             let access = Access(
                 entry: index % 10 == 5 ? new : UInt32(random.next(below: 12)), requestNumber: index,
@@ -139,8 +139,8 @@ struct PlannerClockTests {
             result.plans.append(plan.proposals.map(\.object))
             held.formUnion(plan.proposals.map(\.object).filter { $0 >= 100 })
         }
-        result.ofCategory = planner.within!.pointee.categories.announced[1].map(\.item)
-        result.count = planner.within!.pointee.announcements
+        result.ofCategory = planner.state.pointee.categories.announced[1].map(\.item)
+        result.count = planner.state.pointee.announcements
         return result
     }
 

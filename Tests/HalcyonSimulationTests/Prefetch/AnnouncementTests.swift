@@ -20,6 +20,8 @@ struct AnnouncementTests {
         let given = try AnnouncementOptions(parsing: "popular(count=3, every=90min, counts=on, entry-bytes=10)")
         #expect(given == AnnouncementOptions(count: 3, period: 90 * 60_000_000, hasCounts: true, entryBytes: 10))
         #expect(try AnnouncementOptions(parsing: "\(given)") == given)
+        let rates = try AnnouncementOptions(parsing: "rates(every=1d)")
+        #expect(rates.content == .rates && "\(rates)" == "rates(every=1d,entry-bytes=64)")
     }
 
     @Test(
@@ -42,10 +44,13 @@ struct AnnouncementTests {
         #expect(throws: ReplayError.usage(sentence)) { try AnnouncementOptions(parsing: text) }
     }
 
-    @Test("Text of another form names the form", arguments: ["", "newest", "popular(", "popular(size=3)"])
+    @Test(
+        "Text of another form names the form",
+        arguments: ["", "newest", "popular(", "popular(size=3)", "rates(count=3)"])
     func otherFormsAreRefused(text: String) {
         let sentence =
-            "'\(text)' describes no announcements: write popular(count=100, every=1h, counts=off, entry-bytes=64)."
+            "'\(text)' describes no announcements: write popular(count=100, every=1h, counts=off, "
+            + "entry-bytes=64) or rates(every=1h, entry-bytes=64)."
         #expect(throws: ReplayError.usage(sentence)) { try AnnouncementOptions(parsing: text) }
     }
 
