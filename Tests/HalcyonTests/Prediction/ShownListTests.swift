@@ -285,21 +285,22 @@ struct ShownListTests: PredictiveTests {
     @Test("The places that are known, and the images of each, are bounded; the latest are kept")
     func shownPlacesAreBounded() {
         var places = ShownPlaces()
+        func opened(_ object: UInt32, _ user: String?) -> Bool { places.opened(object, by: user) }
         for number in 0..<300 { places.show([UInt32(number)], in: "\(number)", to: "u", isAppended: false) }
-        let opened = (0..<300).filter { places.opened(UInt32($0), by: "u") }
-        #expect(opened == Array(44..<300))
+        let kept = (0..<300).filter { opened(UInt32($0), "u") }
+        #expect(kept == Array(44..<300))
         for page in 0..<15 {
             places.show((0..<1_000).map { UInt32(page * 1_000 + $0) }, in: "feed", to: nil, isAppended: true)
         }
-        #expect(!places.opened(4_999, by: nil) && places.opened(5_000, by: nil) && places.opened(14_999, by: nil))
-        #expect(!places.opened(5_000, by: nil) && !places.opened(5_001, by: "u"))
+        #expect(!opened(4_999, nil) && opened(5_000, nil) && opened(14_999, nil))
+        #expect(!opened(5_000, nil) && !opened(5_001, "u"))
         places.show([1, 2], in: "feed", to: "u", isAppended: false)
         places.hide("feed", of: "v")
-        #expect(places.opened(1, by: "u"))
+        #expect(opened(1, "u"))
         places.forget(user: "u")
-        #expect(!places.opened(2, by: "u") && places.opened(6_000, by: nil))
+        #expect(!opened(2, "u") && opened(6_000, nil))
         places.hide("feed", of: nil)
-        #expect(!places.opened(6_001, by: nil))
+        #expect(!opened(6_001, nil))
     }
 
     @Test("Forgetting a user removes its lists from prediction and log, and cancels what is fetched for them")
