@@ -1,9 +1,13 @@
-"""Trains the model that the package ships, on synthetic users alone.
+"""Trains the models that the package ships, on synthetic users alone.
 
     swift build -c release --product replay
     python3 Experiments/shipped_model.py --output Sources/HalcyonLearning/Resources/device.safetensors
 
-It generates traces of the model `shop` whose parameters are drawn at random between wide limits, so that the users of a
+    python3 Experiments/shipped_model.py --lists --output Sources/HalcyonPrefetch/Resources/lists.safetensors
+
+The first is that of the policy `learned`, the second that of the planner on lists.
+
+It generates traces of the model `shop`, with --lists of the model `lists`, whose parameters are drawn at random between wide limits, so that the users of a
 real app are somewhere between them, and trains one model on all of their users, each seen alone (`replay pretrain`). The
 labels of two in five traces say nothing, because those of some apps do. The same options give the same file.
 
@@ -57,6 +61,32 @@ def parameters(draw: random.Random) -> dict[str, float | int]:
     }
 
 
+def list_parameters(draw: random.Random) -> dict[str, float | int]:
+    """The parameters of one trace of lists."""
+
+    def scale(least: float, most: float) -> float:
+        return math.exp(draw.uniform(math.log(least), math.log(most)))
+
+    catalogue = int(scale(60, 2_000))
+    return {
+        "lists": int(scale(2_000, 12_000)),
+        "list-length": int(scale(4, min(40, catalogue / 2))),
+        "users": int(scale(40, 400)),
+        "catalogue": catalogue,
+        "arrivals": round(scale(0.01, 2), 3),
+        "categories": int(scale(4, 60)),
+        "category-signal": draw.choice([0, 0.5, 1, 1]),
+        "favourites": draw.randint(1, 4),
+        "taste": round(draw.uniform(0, 3), 2),
+        "quality": round(draw.uniform(0, 1.5), 2),
+        "position-bias": round(draw.choice([0, draw.uniform(0, 1.2)]), 2),
+        "fatigue": round(draw.uniform(0.3, 1), 2),
+        "reopening": round(draw.uniform(0.02, 1), 2),
+        "open-share": round(draw.uniform(0.3, 1), 2),
+        "interval": int(scale(5, 600)),
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, help="the file of the model")
@@ -65,15 +95,20 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=150_000, help="the training steps (default: 150000)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the parameters (default: 1)")
     parser.add_argument("--policy", default=POLICY, help=f"the policy (default: {POLICY})")
+    parser.add_argument("--lists", action="store_true", help="train the planner on lists")
     options = parser.parse_args()
+    kind, drawn = ("lists", list_parameters) if options.lists else ("shop", parameters)
     draw = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         paths: list[str] = []
         for number in range(options.traces):
             paths.append(str(Path(folder) / f"{number}.csv.gz"))
-            settings = [part for name, value in parameters(draw).items() for part in ("--set", f"{name}={value}")]
-            generate = [options.replay, "generate", "shop", "--seed", str(1_000 * options.seed + number), *settings]
+            settings = [part for name, value in drawn(draw).items() for part in ("--set", f"{name}={value}")]
+            generate = [options.replay, "generate", kind, "--seed", str(1_000 * options.seed + number), *settings]
             subprocess.run([*generate, "--output", paths[-1]], check=True, stderr=subprocess.DEVNULL)
+        if options.lists:
+            ranks = ["--prefetch", "lists(list-price=0)", "--prefetch-budget", "4/list", "--capacity", "20"]
+            return subprocess.run([options.replay, "pretrain", *paths, *ranks, "--output", options.output]).returncode
         train = [options.replay, "pretrain", *paths, "--policy", options.policy, "--steps", str(options.steps)]
         return subprocess.run([*train, "--capacity", "20,60,100", "--output", options.output]).returncode
 

@@ -307,13 +307,13 @@ import Testing
         var rows: [Row] = []
         for index in 0..<200 {
             let key = random.below(25)
-            let draw = stable ? key : random.below(4)
+            let isUnknown = !stable && random.below(4) == 0
             rows.append(
                 Row(
                     time: sorted ? index / (1 + seed % 7 * 3) : random.below(12),
                     user: ["", "u", "v", "w"][random.below(4)],
-                    key: key % 3 == 0 ? "k\(key)" : "\(key)", size: draw % 4 == 0 ? 0 : 10 + key,
-                    category: ["", "x", "y|x", "z\(key % 4)"][stable ? key % 4 : random.below(4)],
+                    key: key % 3 == 0 ? "k\(key)" : "\(key)", size: isUnknown ? 0 : 10 + key,
+                    category: stable ? "c\(key % 4)" : ["", "x", "y|x", "z\(key % 4)"][random.below(4)],
                     isShown: random.below(3) > 0, rank: seed % 3 == 0 && random.below(5) > 0 ? random.below(6) : nil,
                     list: seed % 2 == 0 ? "\(random.below(2))" : ""))
         }

@@ -90,7 +90,7 @@ struct PresetCommandTests {
             (
                 ["--preset", "nope"], 64,
                 "The value 'nope' is invalid for '--preset <preset>'. Please provide one of 'meta-cdn', 'meta-kv', "
-                    + "'wikimedia-upload', 'tencent-photo' or 'twitter'. See 'replay inspect --help'."
+                    + "'wikimedia-upload', 'tencent-photo', 'twitter', 'ebnerd', 'mind', 'trivago', 'kuairand' or 'contentwise'. See 'replay inspect --help'."
             ),
             (
                 ["--preset", "meta-kv", "--time-unit", "ms"], 64,

@@ -239,7 +239,7 @@ struct UsageTests {
             "generate nope",
             """
             There is no model 'nope': write one of shop, feed, uniform-categories, million-users, informative, \
-            uninformative, harmless, zipf, loop, loop-block, loop-key-value, scan.
+            uninformative, harmless, zipf, loop, loop-block, loop-key-value, scan, lists, kinds.
             """),
         Mistake("generate zipf --set nope=1", "There is no parameter 'nope': this model has alpha, objects, requests."),
         Mistake("generate zipf --set requests", "'requests' does not set a parameter: write name=value."),

@@ -63,7 +63,8 @@ struct GenerateCommand: AsyncParsableCommand {
 
 /// The models, by their name on the command line.
 enum ModelName {
-    static let all = BrowsingModel.presetNames + ["zipf", "loop", "loop-block", "loop-key-value", "scan"]
+    static let all =
+        BrowsingModel.presetNames + ["zipf", "loop", "loop-block", "loop-key-value", "scan", "lists", "kinds"]
 
     static func generator(_ name: String) -> (any TraceGenerator & Codable)? {
         switch name {
@@ -72,6 +73,8 @@ enum ModelName {
         case "loop-block": LoopModel.block
         case "loop-key-value": LoopModel.keyValue
         case "scan": ScanModel()
+        case "lists": ListModel()
+        case "kinds": KindsModel()
         default: BrowsingModel.preset(named: name)
         }
     }

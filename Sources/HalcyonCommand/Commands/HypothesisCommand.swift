@@ -92,7 +92,7 @@ struct HypothesisCommand: AsyncParsableCommand {
     @Option(help: "Replay at most this number of requests of each trace.")
     var limit: Int?
 
-    @OptionGroup var opening: OpenDelayArguments
+    @OptionGroup var opening: ListArguments
 
     @Option(help: "The share of the requests that warms up the cache and is not counted, from 0 to less than 1.")
     var warmup = Share(HypothesisOptions().warmup)

@@ -73,8 +73,12 @@ struct RequestedRuns {
         bypassingOptimum = serves ? try catalogue.policy("belady(bypass=on)") : nil
         let policies: [ConfiguredPolicy] = rows.compactMap { if case .policy(let policy) = $0 { policy } else { nil } }
         try command.pretrained.requireUse(by: policies)
-        if pretraining != nil, !policies.contains(where: ReplayJob.begins) {
-            throw ReplayError.usage("--pretrain needs a policy that begins with a trained model: add --policy learned.")
+        if pretraining != nil, !policies.contains(where: ReplayJob.begins),
+            !options.contains(where: { $0.prefetch?.isPlanner == true })
+        {
+            throw ReplayError.usage(
+                "--pretrain needs a policy that begins with a trained model: add --policy learned, or --prefetch planner or lists."
+            )
         }
     }
 

@@ -130,7 +130,7 @@ struct RunCommand: AsyncParsableCommand {
             valueName: "seed"))
     var shuffle: UInt64?
 
-    @OptionGroup var opening: OpenDelayArguments
+    @OptionGroup var opening: ListArguments
 
     @Option(
         help: ArgumentHelp(
@@ -306,6 +306,10 @@ struct RunCommand: AsyncParsableCommand {
         }
         if shuffle != nil {
             throw ReplayError.usage("--shuffle needs the whole trace in memory: leave out --stream or --shuffle.")
+        }
+        if let policy = try prefetching.options().compactMap({ $0 }).first(where: \.plansOnLists) {
+            throw ReplayError.usage(
+                "--prefetch \(policy.policy.name) plans on lists, and a stream has none: leave out --stream.")
         }
         if warmupTrace != nil {
             throw ReplayError.usage(

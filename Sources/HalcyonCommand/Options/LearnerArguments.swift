@@ -28,7 +28,7 @@ struct LearnerArguments: ParsableArguments {
     @Option(help: "Skip this number of requests at the start.")
     var skip: Int = 0
 
-    @OptionGroup var opening: OpenDelayArguments
+    @OptionGroup var opening: ListArguments
 
     @Option(help: "The seed of all random choices.")
     var seed: UInt64 = 1

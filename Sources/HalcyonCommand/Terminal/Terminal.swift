@@ -40,6 +40,7 @@ enum Terminal {
             if trace.hasCategories {
                 facts.append("\(trace.categoryCount.grouped) \(trace.categoryCount == 1 ? "category" : "categories")")
             }
+            if let lists = trace.lists, lists.count > 0 { facts.append(lists.count.counted("list")) }
         }
         say("\(path == "-" ? "standard output" : path): \(facts.joined(separator: ", "))")
     }

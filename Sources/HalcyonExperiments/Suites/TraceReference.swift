@@ -45,6 +45,8 @@ package struct TraceReference: Sendable, Hashable {
     /// The time by which a request at the time of the list that showed its object comes later, as for `--open-delay`. The
     /// default is 2 s.
     package var openDelay = Trace.standardOpenDelay.microseconds
+    /// The time within which the lists of a user are joined, as for `--join-lists`, in microseconds. The default is 0: none is.
+    package var joinLists: Int64 = 0
     /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted.
     /// Nil by default.
     package var warmupTrace: String?
@@ -149,11 +151,12 @@ package struct TraceReference: Sendable, Hashable {
         if trace.count == 0 { throw .data("\(path) has no request left to replay after skipping \(skip).") }
         let shuffled = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
         let delay = TimeSpan(microseconds: openDelay)
-        let ordered = shuffled.delayingOpenings(by: delay).trace
+        let join = TimeSpan(microseconds: joinLists)
+        let ordered = shuffled.joiningLists(within: join).delayingOpenings(by: delay).trace
         guard let warmup else { return ordered }
         let first = isPerUser ? warmup.selection(withUserOnly: true).trace : warmup
         do {
-            return try ordered.warmed(by: first.delayingOpenings(by: delay).trace)
+            return try ordered.warmed(by: first.joiningLists(within: join).delayingOpenings(by: delay).trace)
         } catch { throw .data("\(path): \(error.message)") }
     }
 }
@@ -162,7 +165,7 @@ extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
         "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
-        "count_writes", "limit", "skip", "sort", "shuffle", "open_delay", "warmup_trace",
+        "count_writes", "limit", "skip", "sort", "shuffle", "open_delay", "join_lists", "warmup_trace",
     ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
@@ -216,13 +219,14 @@ extension TraceReference {
         shuffle = try fields["shuffle"].map { value throws(ReplayError) in
             UInt64(try value.whole(atLeast: 0, as: "a seed"))
         }
-        if let value = fields["open_delay"] {
-            do { openDelay = try TimeSpan(parsing: value.text(as: "A duration")).microseconds } catch let error
-                as ReplayError
-            {
-                throw error
-            } catch { throw value.fault("\(error)") }
-        }
+        openDelay = try fields["open_delay"].map(Self.duration) ?? openDelay
+        joinLists = try fields["join_lists"].map(Self.duration) ?? joinLists
+    }
+
+    /// Reads a duration in microseconds.
+    private static func duration(_ value: YAMLValue) throws(ReplayError) -> Int64 {
+        let text = try value.text(as: "A duration")
+        do { return try TimeSpan(parsing: text).microseconds } catch { throw value.fault("\(error)") }
     }
 
     /// Reads one of a few names.

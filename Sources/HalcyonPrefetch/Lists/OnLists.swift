@@ -16,7 +16,7 @@ import HalcyonLearning
 /// whose outcome is not known.
 final class OnLists {
     /// The examples before the network ranks. Until then the order of the list does.
-    private static let enough = 500
+    static let enough = 500
 
     private let context: PrefetchContext
     private let price: Float

@@ -82,7 +82,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     /// - Parameter producer: the version of Halcyon that is stated in the file.
     public func snapshot(producer: String) -> PretrainedPlanner? {
         let requests = within.flatMap { $0.pointee.trainer.isReady ? PretrainedRequests($0.pointee) : nil }
-        let lists = lists.flatMap { $0.isReady ? PretrainedLists($0) : nil }
+        let lists = lists.flatMap { $0.model.examples > 0 ? PretrainedLists($0) : nil }
         // Without the network for requests, a planner that has one would start with half of what it needs.
         guard within == nil ? lists != nil : requests != nil else { return nil }
         return PretrainedPlanner(

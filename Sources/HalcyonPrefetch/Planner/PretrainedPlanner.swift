@@ -27,6 +27,9 @@ public struct PretrainedPlanner: Sendable, Equatable {
     /// The training steps of the network for requests; of a planner on lists alone, the examples of its network.
     public var trainingSteps: Int { requests?.trainingSteps ?? lists?.examples ?? 0 }
 
+    /// Whether a planner that begins with it uses what it learned of requests or lists at once.
+    package var isReady: Bool { requests != nil || lists.map { $0.examples >= OnLists.enough } ?? false }
+
     init(
         requests: PretrainedRequests?, visits: PretrainedVisits?, lists: PretrainedLists?, producer: String
     ) {

@@ -11,6 +11,8 @@ package struct CategoryMix: Sendable, Codable, Equatable {
     package let top: [TraceInspection.Share]
     /// The category persistence of successive requests. Nil if no two requests can be compared.
     package let persistence: Persistence?
+    /// How much the rates of reuse differ between categories. Nil if no request that counts has a category.
+    package let reuse: Reuse?
 
     /// How often a request shares a category with the same user's previous one; in a trace without users, with the
     /// previous request. Requests without categories are skipped.
@@ -24,6 +26,20 @@ package struct CategoryMix: Sendable, Codable, Equatable {
         /// The probability that two random requests of the trace have a common category. If every request has one
         /// category, this is the sum of the squared shares.
         package let chance: Double
+    }
+
+    /// The rates of reuse of categories: of the requests for a category, the share whose object was requested before, by the same
+    /// user if the trace has users. A request with several categories counts for each; requests without a user do not count if
+    /// others have one.
+    ///
+    /// Categories are sorted by rate and weighted by their requests, so that rare categories with extreme rates do not decide.
+    package struct Reuse: Sendable, Codable, Equatable {
+        /// The lowest rate such that categories of at most this rate have at least 10 % of the requests.
+        package let low: Double
+        /// The same for 90 %.
+        package let high: Double
+        /// ``high`` / ``low``: the factor R by which rates of reuse differ. Nil if ``low`` is 0.
+        package let ratio: Double?
     }
 
     init?(of trace: Trace, top: Int) {
@@ -41,6 +57,7 @@ package struct CategoryMix: Sendable, Codable, Equatable {
         self.top = TraceInspection.largest(
             categoryCounts, of: trace.count, top: top, names: trace.names.categories)
         persistence = Persistence(of: trace, chance: CategoryMix.chance(setCounts: setCounts, sets: sets))
+        reuse = Reuse(of: trace)
     }
 
     /// Returns the probability that two independent requests with categories share one. O(sets · sets that share a
@@ -65,6 +82,51 @@ package struct CategoryMix: Sendable, Codable, Equatable {
             chance += Double(setCounts[set]) / total * (Double(sharing) / total)
         }
         return chance
+    }
+}
+
+extension CategoryMix.Reuse {
+    /// Measures the rates. O(requests + categories · log categories).
+    fileprivate init?(of trace: Trace) {
+        var requests = [Int](repeating: 0, count: trace.categoryCount)
+        var repeated = [Int](repeating: 0, count: trace.categoryCount)
+        // User by user, so that one number an object says who requested it last.
+        var order = Array(0..<trace.count)
+        if trace.hasUsers {
+            var starts = [Int](repeating: 0, count: trace.userCount + 1)
+            for user in trace.users where user != Trace.noUser { starts[Int(user) + 1] += 1 }
+            for user in 0..<trace.userCount { starts[user + 1] += starts[user] }
+            order = Array(repeating: 0, count: starts[trace.userCount])
+            for (request, user) in trace.users.enumerated() where user != Trace.noUser {
+                order[starts[Int(user)]] = request
+                starts[Int(user)] += 1
+            }
+        }
+        var owner = [UInt32?](repeating: nil, count: trace.objectCount)
+        for request in order {
+            let (user, object) = (trace.user(ofRequest: request), Int(trace.entries[request]))
+            let isRepeat = owner[object] == user
+            owner[object] = user
+            for category in trace.categorySets[trace.categorySet(ofRequest: request)] {
+                requests[Int(category)] += 1
+                if isRepeat { repeated[Int(category)] += 1 }
+            }
+        }
+        let total = requests.reduce(0, +)
+        if total == 0 { return nil }
+        let rates = requests.indices.filter { requests[$0] > 0 }
+            .map { (rate: Double(repeated[$0]) / Double(requests[$0]), requests: requests[$0]) }
+            .sorted { $0 < $1 }
+        func percentile(_ percent: Int) -> Double {
+            var sum = 0
+            for (rate, count) in rates {
+                sum += count
+                if sum * 100 >= total * percent { return rate }
+            }
+            return 0
+        }
+        (low, high) = (percentile(10), percentile(90))
+        ratio = low > 0 ? high / low : nil
     }
 }
 

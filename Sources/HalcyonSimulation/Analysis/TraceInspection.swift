@@ -39,6 +39,8 @@ package struct TraceInspection: Sendable, Codable, Equatable {
     package let categories: CategoryMix?
     /// The use of users. Nil without users.
     package let users: UserMix?
+    /// What was shown. Nil for a trace without lists.
+    package let lists: ListMix?
     /// The columns of a CSV with their roles, and those that were not used. Nil for formats whose fields are fixed.
     package let columns: ColumnUse?
     /// Notices of the trace reader.
@@ -89,6 +91,7 @@ package struct TraceInspection: Sendable, Codable, Equatable {
         reuse = ReuseDistances(of: trace)
         categories = CategoryMix(of: trace, top: top)
         users = UserMix(of: trace, top: top)
+        lists = ListMix(of: trace)
         columns = trace.report.columns.used.isEmpty ? nil : trace.report.columns
         // The columns have a line of their own.
         var report = trace.report
@@ -137,6 +140,7 @@ extension TraceInspection {
         lines += reuseLines
         if let categories { lines += categoryLines(categories) }
         if let users { lines += userLines(users) }
+        if let lists { lines += listLines(lists) }
         lines.append(("fingerprint", fingerprint))
         lines += notices.map { ("note", $0) }
         let width = lines.map(\.0.count).max() ?? 0
@@ -171,6 +175,34 @@ extension TraceInspection {
                     "\(persistence.sameAsPrevious.percent) against \(persistence.chance.percent) by chance "
                         + "(\(persistence.sameAsPreviousOtherObject.percent) where the object is another)"
                 ))
+        }
+        if let reuse = mix.reuse {
+            let ratio = reuse.ratio.map { "a factor of \($0.decimals(1)): " } ?? ""
+            lines.append(
+                (
+                    "  reuse by category",
+                    "\(ratio)\(reuse.low.percent) of the requests are re-requests at the 10th percentile of categories, "
+                        + "\(reuse.high.percent) at the 90th"
+                ))
+        }
+        return lines
+    }
+
+    private func listLines(_ mix: ListMix) -> [(String, String)] {
+        var lines = [
+            (
+                "lists",
+                "\(mix.lists.grouped) with \(mix.items.grouped) items (median \(mix.medianSize.grouped), at most "
+                    + "\(mix.largestSize.grouped)), \(mix.objects.grouped) objects, \(mix.shownOnly.grouped) never requested"
+            ),
+            ("  opened", "\(mix.listsOpened.percent) of lists, \(mix.itemsOpened.percent) of items"),
+            ("  requests shown before", mix.requestsShown.percent),
+        ]
+        if let categories = mix.categoriesPerList { lines.append(("  categories a list", categories.decimals(1))) }
+        if let opening = mix.opening {
+            let median = TimeSpan(microseconds: opening.median).description
+            lines.append(
+                ("  time to opening", "median \(median), \(opening.simultaneous.percent) at the time of the list"))
         }
         return lines
     }

@@ -105,11 +105,14 @@ public struct DeviceTraining: Sendable {
         return learned
     }
 
-    /// Trains the planner of `prefetch`, which prefetches into caches under the policy `learned`. Each user's planner goes on from
-    /// what those before have learned over all users. O(requests).
+    /// Trains the planner of `prefetch`, which prefetches into caches under the policy `learned`, or under `lru` if it plans on lists
+    /// alone. Each user's planner goes on from what those before have learned over all users. O(requests).
     ///
+    /// - Parameter announcements: what a server sends to each device. Nil by default.
     /// - Throws: ``ReplayError`` if another prefetch policy is given, or all users together give too little to learn from.
-    public func trainPlanner(_ prefetch: PrefetchOptions) throws(ReplayError) -> PretrainedPlanner {
+    public func trainPlanner(
+        _ prefetch: PrefetchOptions, announcements: AnnouncementOptions? = nil
+    ) throws(ReplayError) -> PretrainedPlanner {
         try prefetch.verifyPlanner()
         var prefetch = prefetch
         prefetch.trainsDevices = true
@@ -117,12 +120,14 @@ public struct DeviceTraining: Sendable {
             for (number, input) in inputs.enumerated() {
                 var job = jobs[(part + number) % jobs.count]
                 job.users = (users ?? UserPart(number: 1, of: 1)).divided(part, of: Self.parts)
+                if prefetch.planner.requests == .off { job.policy = ConfiguredPolicy(LRU.self) }
                 job.options.prefetch = prefetch
+                job.options.announcements = announcements
                 job.comparesWithoutPrefetching = false
                 prefetch.pretrained = try job.resolved(for: input).run(over: input).planner ?? prefetch.pretrained
             }
         }
-        guard let planner = prefetch.pretrained else {
+        guard let planner = prefetch.pretrained, planner.isReady else {
             throw .data("The users gave too little to learn from: give more of them.")
         }
         return planner

@@ -69,6 +69,7 @@ package struct PretrainingKey: Hashable, Sendable {
     let policy: String
     let capacity: String
     let prefetch: String?
+    let announcements: String?
     let seed: UInt64
 }
 
@@ -79,7 +80,7 @@ extension ReplayJob {
     }
 
     private static func describing(_ prefetch: PrefetchOptions) -> String {
-        "\(prefetch.parameters.sorted { $0.key < $1.key }) \(prefetch.budget) \(prefetch.latency.shortest)"
+        "\(prefetch.policy.name) \(prefetch.parameters.sorted { $0.key < $1.key }) \(prefetch.budget) \(prefetch.latency.shortest)"
     }
 
     /// Whether the prefetch policy is a planner without a model of its own.
@@ -90,7 +91,8 @@ extension ReplayJob {
         statedPretraining.map {
             PretrainingKey(
                 pretraining: $0, policy: policy.label, capacity: capacity.description,
-                prefetch: plannerBegins ? options.prefetch.map(Self.describing) : nil, seed: options.seed)
+                prefetch: plannerBegins ? options.prefetch.map(Self.describing) : nil,
+                announcements: options.announcements?.description, seed: options.seed)
         }
     }
 
@@ -165,7 +167,8 @@ package struct DeviceModels: Sendable {
             planners =
                 try job.plannerBegins
                 ? job.options.prefetch.map { prefetch in
-                    try trainings.map { try $0.trainPlanner(prefetch) }
+                    let announcements = prefetch.plansOnLists ? job.options.announcements : nil
+                    return try trainings.map { try $0.trainPlanner(prefetch, announcements: announcements) }
                 } ?? [] : []
         } catch let error as ReplayError {
             throw error

@@ -129,7 +129,7 @@ public struct PrefetchOptions: Sendable, Equatable {
     package var traits: PrefetchTraits { PrefetchCatalogue.entry(named: policy.name)?.traits ?? [] }
 
     /// Whether the policy plans on lists.
-    var plansOnLists: Bool { isPlanner ? planner.lists == .on : traits.contains(.usesLists) }
+    package var plansOnLists: Bool { isPlanner ? planner.lists == .on : traits.contains(.usesLists) }
 
     /// Creates an instance that has seen no request.
     ///

@@ -132,7 +132,7 @@ extension Trace {
         let (trace, moved) = delayingOpenings(by: delay)
         if moved > 0 {
             notes.append(
-                "\(moved.counted("opening")) at their list's time are taken to come \(delay) later (--open-delay).")
+                "Openings at their list's time are taken to come \(delay) later (--open-delay): \(moved.grouped).")
         }
         return trace
     }

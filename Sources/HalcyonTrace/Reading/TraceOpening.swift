@@ -230,6 +230,10 @@ struct TraceOpening {
         if try reader.peek(1).isEmpty {
             throw TraceError(file: path, message: "is empty; a trace has at least one request")
         }
+        if try reader.peek(4).elementsEqual("PAR1".utf8) {
+            throw TraceError(
+                file: path, message: "is parquet, which is not read; export it as CSV with the same column names first")
+        }
         if try reader.peek(3).elementsEqual([0xef, 0xbb, 0xbf]) { reader.drop(3) }
         var line: [UInt8] = []
         let names: [String]

@@ -56,6 +56,45 @@ struct TraceInspectionTests {
         #expect(users.immediateRepeats == 0.4)
     }
 
+    @Test("The factor of reuse compares the 90th percentile of categories with the 10th")
+    func reuseOfCategoriesIsTheFactorByHand() throws {
+        var sets = CategorySets()
+        let (x, y, both) = (sets.number(of: [0]), sets.number(of: [1]), sets.number(of: [0, 1]))
+        // Ann: 0 0 0 1 1, Bob: 0 1 2 2. Object 0 is x, 1 is y and 2 is both.
+        let trace = Trace(
+            entries: [0, 0, 0, 0, 1, 1, 1, 2, 2], times: TimeColumn(count: 9), users: [0, 1, 0, 0, 0, 1, 0, 1, 1],
+            objectSizes: [1, 1, 1], objectCategories: [x, y, both], categorySets: sets, categoryCount: 2, userCount: 2)
+        let reuse = try #require(TraceInspection(of: trace).categories?.reuse)
+        // x: 6 requests, of which 3 again; y: 5, of which 2 again.
+        #expect(reuse.low == 0.4 && reuse.high == 0.5)
+        #expect(reuse.ratio == 1.25)
+    }
+
+    @Test("Lists have the figures worked by hand")
+    func listsHaveTheFiguresByHand() throws {
+        var sets = CategorySets()
+        let (x, y) = (sets.number(of: [0]), sets.number(of: [1]))
+        var lists = ShownLists(shownOnlySizes: [1])
+        lists.append(position: 0, time: 0, user: 0, objects: [0, 1, 2], categories: [x, x, y])
+        lists.append(position: 1, time: 5, user: 1, objects: [1], categories: [x])
+        lists.append(position: 3, time: 9, user: 0, objects: [0, 1], categories: [x, x])
+        // Ann opens 0 four later, Bob 1 at the time of his list and again, and Ann 0 of her second list. No list showed 1
+        // to the third user.
+        let trace = Trace(
+            entries: [0, 1, 1, 0, 1], times: TimeColumn([4, 5, 8, 10, 11]), users: [0, 1, 1, 0, 2],
+            objectSizes: [1, 1],
+            objectCategories: [x, x], categorySets: sets, categoryCount: 1, userCount: 3, lists: lists)
+        let inspection = TraceInspection(of: trace)
+        let mix = try #require(inspection.lists)
+        #expect((mix.lists, mix.items, mix.objects, mix.shownOnly) == (3, 6, 3, 1))
+        #expect(mix.medianSize == 2 && mix.largestSize == 3)
+        #expect(mix.listsOpened == 1 && mix.itemsOpened == 0.5 && mix.requestsShown == 0.8)
+        #expect(mix.categoriesPerList == 4.0 / 3)
+        #expect(mix.opening == ListMix.Opening(count: 3, median: 1, simultaneous: 1.0 / 3))
+        #expect(inspection.text.contains("3 with 6 items (median 2, at most 3), 3 objects, 1 never requested\n"))
+        #expect(TraceInspection(of: small()).lists == nil)
+    }
+
     @Test("Chance counts pairs of sets that share a category")
     func chanceCountsPairsThatShareACategory() throws {
         var sets = CategorySets()

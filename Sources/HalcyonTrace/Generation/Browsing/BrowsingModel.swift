@@ -250,7 +250,7 @@ struct BrowsingSizes {
 }
 
 /// The category columns of a trace, from the labels of its objects.
-private struct LabelColumns {
+struct LabelColumns {
     /// The labels, by the trace's category number.
     private(set) var order: [UInt32] = []
     /// The category set of each object.

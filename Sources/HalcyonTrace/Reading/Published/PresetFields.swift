@@ -9,6 +9,14 @@ struct PresetFields: Sendable {
     let user: Int?
     let operation: Int?
     let repeats: Int?
+    /// The items that were shown; `nil` if the preset has no lists, or the key's column has them.
+    let items: Int?
+    /// The prices of these items.
+    let prices: Int?
+    /// Whether the item of the row was opened.
+    let event: Int?
+    /// The id of the list.
+    let list: Int?
     /// A second size that is added to the first one.
     let keySize: Int?
     /// The last field of a key that consists of several; `key` if it is one.
@@ -23,7 +31,7 @@ struct PresetFields: Sendable {
         func fault(_ message: String) -> TraceError {
             TraceError(file: path, line: preset.fieldNames == nil ? 1 : nil, message: message)
         }
-        let list = names.prefix(16).map { quoted($0) }.joined(separator: ", ")
+        let columns = names.prefix(16).map { quoted($0) }.joined(separator: ", ")
         func place(_ name: String, _ title: String) throws(TraceError) -> Int? {
             let found = names.indices.filter { names[$0] == name }
             if found.count > 1 { throw fault("column \(quoted(name)) occurs \(found.count) times in the header") }
@@ -31,13 +39,16 @@ struct PresetFields: Sendable {
         }
         func required(_ name: String, _ title: String) throws(TraceError) -> Int {
             guard let place = try place(name, title) else {
+                let advice =
+                    preset == .contentwise && title == "list"
+                    ? "join the lists of impressions-direct-link to the interactions on recommendation_id first; " : ""
                 throw fault(
-                    "there is no column \(quoted(name)) for the \(title), which the preset \(preset.rawValue) needs; the "
-                        + "columns are \(list)")
+                    "there is no column \(quoted(name)) for the \(title), which the preset \(preset.rawValue) needs; \(advice)the "
+                        + "columns are \(columns)")
             }
             return place
         }
-        if wanted.key != nil || wanted.time != nil {
+        if ColumnUse.Role.allCases.contains(where: { ![.size, .category, .user].contains($0) && wanted[$0] != nil }) {
             throw fault(
                 "the preset \(preset.rawValue) fixes the columns of key and time; only size, category and user can be "
                     + "named")
@@ -69,8 +80,22 @@ struct PresetFields: Sendable {
         case .twitter:
             operation = try required("operation", "operation")
             repeats = nil
-        case .metaCDN, .wikimediaUpload, .tencentPhoto: (operation, repeats) = (nil, nil)
+        case .trivago:
+            operation = try required("action_type", "operation")
+            repeats = nil
+        case .metaCDN, .wikimediaUpload, .tencentPhoto, .ebnerd, .mind, .kuairand, .contentwise:
+            (operation, repeats) = (nil, nil)
         }
+        event = places[.event]
+        self.list = places[.list]
+        switch preset {
+        case .ebnerd: items = try required("article_ids_inview", "list")
+        case .trivago: items = try required("impressions", "list")
+        case .contentwise: items = try required("recommended_series_list", "list")
+        default: items = nil
+        }
+        prices = preset == .trivago && category == nil ? try required("prices", "category") : nil
+        extra += [items, prices].compactMap { $0 }
         keySize = preset == .twitter && wanted.size == nil ? try place("key_size", "size") : nil
         lastOfKey = preset == .tencentPhoto ? try required("size_category", "key") : key
         extra += [operation, repeats, keySize].compactMap { $0 }
@@ -83,6 +108,7 @@ struct PresetFields: Sendable {
             if role == .category, category == nil {
                 if preset == .twitter { name = "namespace of key" }
                 if preset == .tencentPhoto { name = names[(key + 1)...lastOfKey].joined(separator: "|") }
+                if let prices { name = names[prices] }
             }
             if role == .size, let keySize, let own = name { name = "\(names[keySize])+\(own)" }
             if let name { use.used.append(ColumnUse.Column(role: role, name: name)) }
@@ -99,6 +125,8 @@ struct PresetFields: Sendable {
         if size != nil { present.insert(.sizes) }
         if category != nil || preset == .twitter || preset == .tencentPhoto { present.insert(.categories) }
         if user != nil { present.insert(.users) }
+        if preset.hasLists { present.insert(.lists) }
+        if prices != nil { present.insert(.categories) }
         return present
     }
 }

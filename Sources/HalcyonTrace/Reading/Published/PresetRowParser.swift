@@ -156,6 +156,7 @@ struct PresetRowParser: RowParser {
         _ fields: UnsafeMutableBufferPointer<Field>, _ bytes: UnsafeMutablePointer<UInt8>, line: Int,
         _ rows: RowScratch
     ) throws(LineFault) {
+        if places.preset.hasLists { return try useList(fields, bytes, line, rows) }
         let row = rows.count
         var size: UInt64 = 0
         if let place = places.size { size = try self.size(fields[place], bytes, line) }
@@ -204,6 +205,100 @@ struct PresetRowParser: RowParser {
         rows.operations.count(operation, requests: Int(repeats))
         rows.commit()
         if places.repeats != nil { rows.repeats.append(UInt32(repeats)) }
+    }
+
+    /// Appends the items of a split line that were shown, and then those that were opened.
+    private func useList(
+        _ fields: UnsafeMutableBufferPointer<Field>, _ bytes: UnsafeMutablePointer<UInt8>, _ line: Int,
+        _ rows: RowScratch
+    ) throws(LineFault) {
+        var operation = 0
+        if let place = places.operation { operation = try self.operation(fields[place], bytes, line) }
+        if operations[operation].meaning == .none { return rows.operations.count(operation, requests: 0) }
+        let size = try places.size.map { place throws(LineFault) in try self.size(fields[place], bytes, line) } ?? 0
+        let key = fields[places.key]
+        var shown = places.items.map { tokens(fields[$0], bytes) } ?? []
+        var opened = [key]
+        switch places.preset {
+        case .ebnerd: opened = tokens(key, bytes)
+        case .mind:
+            let items = tokens(key, bytes)
+            shown = items.map { isMarked($0, bytes) == nil ? $0 : Field(start: $0.start, length: $0.length - 2) }
+            opened = items.indices.filter { isMarked(items[$0], bytes) == true }.map { shown[$0] }
+        case .kuairand:
+            shown = [key]
+            if let place = places.event, !isOne(fields[place], bytes) { opened = [] }
+        default: break
+        }
+        guard ![.trivago, .kuairand, .contentwise].contains(places.preset) || key.length > 0 else {
+            throw LineFault(column: key.start - line + 1, message: "the key is empty; each request needs one")
+        }
+        if let place = places.time { try setTime(fields[place], bytes, line, rows) }
+        let time = rows.times[rows.count]
+        let prices = places.prices.map { tokens(fields[$0], bytes) } ?? []
+        func append(_ item: Field, isShown: Bool) {
+            let row = rows.count
+            rows.times[row] = time
+            rows.isShown[row] = isShown
+            rows.ranks[row] = .max
+            rows.lists.setNone(row)
+            if let place = places.list { set(rows.lists, row, fields[place], bytes) }
+            if let place = places.user { set(rows.users, row, fields[place], bytes) }
+            if present.contains(.sizes) { rows.sizes[row] = size }
+            setName(rows.keys, row, item, bytes)
+            if let place = places.category { set(rows.categories, row, fields[place], bytes) }
+            if places.prices != nil {
+                rows.categories.setNone(row)
+                let index = shown.firstIndex { isEqual($0, item, bytes) }
+                if let index, index < prices.count, let band = halfOctave(prices[index], bytes) {
+                    rows.categories.setNumber(row, band)
+                }
+            }
+            rows.commit()
+        }
+        for item in shown { append(item, isShown: true) }
+        for item in opened { append(item, isShown: false) }
+        rows.operations.count(operation, requests: opened.count)
+    }
+
+    /// Returns the items of a field such as `[1, 2]`, `1|2` or `N1 N2`.
+    private func tokens(_ field: Field, _ bytes: UnsafeMutablePointer<UInt8>) -> [Field] {
+        var tokens: [Field] = []
+        var start = field.start
+        for end in field.start...(field.start + field.length) {
+            let isEnd =
+                end == field.start + field.length || PresetRowParser.separators.contains(bytes[end])
+            guard isEnd else { continue }
+            if end > start { tokens.append(Field(start: start, length: end - start)) }
+            start = end + 1
+        }
+        return tokens
+    }
+
+    private static let separators: [UInt8] = Array("[](),|' \"".utf8)
+
+    /// Whether an impression of MIND ends in `-1`, or `-0`; `nil` if in neither.
+    private func isMarked(_ item: Field, _ bytes: UnsafeMutablePointer<UInt8>) -> Bool? {
+        guard item.length > 2, bytes[item.start + item.length - 2] == UInt8(ascii: "-") else { return nil }
+        let mark = bytes[item.start + item.length - 1] &- 48
+        return mark > 1 ? nil : mark == 1
+    }
+
+    private func isOne(_ field: Field, _ bytes: UnsafeMutablePointer<UInt8>) -> Bool {
+        field.length == 1 && bytes[field.start] == UInt8(ascii: "1")
+    }
+
+    private func isEqual(_ first: Field, _ second: Field, _ bytes: UnsafeMutablePointer<UInt8>) -> Bool {
+        first.length == second.length
+            && (0..<first.length).allSatisfy { bytes[first.start + $0] == bytes[second.start + $0] }
+    }
+
+    /// Returns ⌊2 · log₂ price⌋ of a whole price above 0; otherwise `nil`.
+    private func halfOctave(_ field: Field, _ bytes: UnsafeMutablePointer<UInt8>) -> UInt64? {
+        guard let price = CSVNumbers.canonical(bytes + field.start, field.length), 1..<(1 << 31) ~= price else {
+            return nil
+        }
+        return UInt64(63 - (price * price).leadingZeroBitCount)
     }
 
     /// Sets a category or user; an empty field and `-` are none.

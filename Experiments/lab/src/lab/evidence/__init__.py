@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lab.cells import is_results_folder
 from lab.errors import ResultsError, UsageError
-from lab.evidence import apps, claims, confirmatory, devices, eviction, labels, prefetch, visits
+from lab.evidence import apps, claims, confirmatory, devices, eviction, labels, lists, prefetch, visits
 from lab.evidence.formats import forget
 from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
@@ -53,6 +53,9 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "devices": ("devices", devices.hits),
     "devices-labels": ("devices", devices.labels),
     "devices-sizes": ("devices", devices.sizes),
+    "lists-device": ("lists", lists.on_device),
+    "lists-server": ("lists", lists.on_server),
+    "lists-baselines": ("lists", lists.baselines),
     "bytes-means": ("bytes", apps.bytes_over_traces),
     "bytes": ("bytes", apps.bytes_by_policy),
     "decoded-tiers": ("bytes", apps.decoded_tiers),
@@ -60,6 +63,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "confirmatory-categories": ("confirmatory", confirmatory.labels),
     "confirmatory-prefetching": ("confirmatory", confirmatory.prefetching),
     "readme": ("policies", claims.readme),
+    "answer": ("policies", claims.answer),
     **PEER_TABLES,
 }
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from lab.comparison import Pairing, compare, pairing
 from lab.contrasting import against_others, excess, over_traces
-from lab.evidence import apps, devices, peers, visits
+from lab.evidence import apps, devices, lists, peers, visits
 from lab.evidence.formats import (
     PREFETCHING, device, fetched, pairs_once, points, precision, server, signed, stored,
 )  # fmt: skip
@@ -43,92 +43,8 @@ def claims(folder: Path) -> str:
     version = int(frozen["result_version"].max())
     frozen = frozen[(frozen["mode"] == "shared") & (frozen["warmup"] == 0)]
     sides = [frozen[frozen["label"] == name] for name in ("learned", "s3-fifo")]
-    labels, _ = pairs_of_labels(folder.parent / "hypothesis")
-    permuted, unseen = compare([labels, pairing(sides[0], sides[1])])
-    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
-    news, shopping = ("globo_news", "onlineretail")
-    (between,) = visits.gained(folder.parent / "visits").of(trace=shopping)
-    rows = [
-        [
-            "An app's two tiers have the higher hit ratio under `learned` than under Kingfisher's policies (`shop`, bundled); "
-            "the first figure has the same lifetimes, the second none",
-            "`replay sweep Experiments/suites/kingfisher.yml --trace shop`, then `replay results results/kingfisher`", "20 s",
-            f"{_percent(equal, 'learned')}, {_percent(shop, 'learned')} and {_percent(shop, 'kingfisher')}", "0",
-        ],
-        [
-            f"`learned` has the lowest miss ratio of {len(over)} online policies, ties included, in most cells of a shared cache",
-            "`make evidence`, which writes [the table](results.md#eviction-in-a-shared-cache)", "4 min", f"{best} of {len(over['learned'])} cells", "0",
-        ],
-        [
-            f"Its mean excess over the best policy of each cell is the smallest; the next is that of {second}",
-            "the same", "", f"{signed(means['learned'])} and {signed(means[second])} %", "0",
-        ],
-        [
-            "Categories help in per-user caches of a grocer's customers (60 objects, over permuted labels, server knowledge)",
-            "`replay sweep Experiments/suites/hypothesis.yml`, then `replay compare labels=given "
-            f"'labels={CONTROLS[0]}' --results results/hypothesis --where trace=completejourney`", "3 min", f"{points(grocery.interval)} points", "the interval",
-        ],
-        [
-            "Prefetching within visits helps readers of news, and not customers of a wholesale shop, when a fetch takes 1 s "
-            "(20 objects, under lru, server knowledge)",
-            "`replay sweep Experiments/suites/prefetch.yml`, then `replay results results/prefetch`", "2 min",
-            f"news {hit_ratio(news, None)} → {hit_ratio(news, SECOND)} %, "
-            f"shop {hit_ratio(shopping, None)} → {hit_ratio(shopping, SECOND)} %", "0",
-        ],
-        [
-            "Prefetching between visits has the higher hit ratio in a wholesale shop when a fetch takes 1 s (60 objects, "
-            "server knowledge)",
-            "`replay sweep Experiments/suites/visits.yml`, then `replay results results/visits`", "15 min",
-            f"{100 * between.b:.2f} → {100 * between.a:.2f} %", "0",
-        ],
-        [
-            "`learned` has the higher hit ratio than s3-fifo on four traces that nothing was chosen by "
-            f"([rules and results](confirmatory.md), result version {version})",
-            "`make confirmatory`, then `replay compare learned s3-fifo --results Experiments/results/confirmatory "
-            f"--where result_version={version}`", "10 min",
-            f"{points(unseen.these)} points", "0",
-        ],
-    ]  # fmt: skip
-    return markdown(["claim", "command", "time", "expected", "tolerance"], rows)
-
-
-def _percent(ratios: pd.DataFrame, name: str) -> str:
-    ratio = ratios.get(name, pd.Series(dtype="float64")).get("shop", float("nan"))
-    return "–" if pd.isna(ratio) else f"{ratio:.1f} %"
-
-
-#: The traces of README's rows on prefetching, and what they are.
-USERS = {
-    "globo_news": "readers of news",
-    "onlineretail": "orders of a wholesale shop",
-    "completejourney": "a grocer's customers",
-    "lastfm_albumart": "listeners to albums",
-    "taobao_users": "views in a shop",
-}
-
-
-def readme(folder: Path) -> str:
-    """The claims of the README, each with its figure and where it is shown."""
-    rows = [
-        *_devices(folder.parent / "devices"), *_tiers(folder.parent / "kingfisher"), *_prefetching(folder.parent / "visits"),
-        *_eviction(folder),
-    ]  # fmt: skip
-    labels, _ = pairs_of_labels(folder.parent / "hypothesis")
-    (permuted,) = compare([labels])
-    significant = {pair.trace for pair in permuted.pairs if pair.adjusted < 0.05 and pair.difference > 0}
-    traces = {name.removesuffix("_objects") for name in permuted.traces}
-    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
-    own = device_gains(folder.parent / "hypothesis")
     found_equal = re.findall(r"(\d+) of (\d+)", peers.exact(folder.parent / "peers"))
     equal, counted = ([int(pair[place]) for pair in found_equal] for place in (0, 1))
-    rows[2:2] = [
-        [
-            "Categories help `learned` in caches of a grocer's customers (60 objects), over permuted labels, in points",
-            points(own["completejourney"].interval) if "completejourney" in own else "–",
-            f"{points(grocery.interval)}; significant on {len(significant)} of {len(traces)} traces",
-            "[results](Experiments/results.md#do-categories-help)",
-        ],
-    ]  # fmt: skip
     rows += [
         [
             f"{len(found_equal)} policies have the misses of libCacheSim's release, cell by cell",
@@ -137,6 +53,40 @@ def readme(folder: Path) -> str:
         ],
     ]  # fmt: skip
     header = ["claim", "on a device", "on a server", "where"]
+    return markdown(header, rows).replace(" --: |", " --- |")
+
+
+def answer(folder: Path) -> str:
+    """The answer to the question, in three rows: what categories add on a device with lists, on one without, and on a server."""
+    found = lists.labels_add(folder.parent / "lists")
+    shown = {
+        knowledge: "; ".join(
+            f"{name}: {points(found[knowledge, trace, count])}"
+            for trace, (name, count) in lists.ANSWER.items()
+            if (knowledge, trace, count) in found
+        )
+        for knowledge in ("device", "server")
+    }
+    (permuted,) = compare(pairs_of_labels(folder.parent / "hypothesis")[:1])
+    (grocery,) = permuted.of(trace="completejourney", mode="per_user", capacity="60")
+    significant = {pair.trace for pair in permuted.pairs if pair.adjusted < 0.05 and pair.difference > 0}
+    own = device_gains(folder.parent / "hypothesis")
+    customers = "a grocer's customers, caches of 60"
+    rows = [
+        ["on a device, with lists that are shown", shown["device"], "[lists](Experiments/lists.md)"],
+        [
+            "on a device, without lists",
+            f"{customers}: {points(own['completejourney'].interval)}" if "completejourney" in own else "–",
+            "[knowledge](Experiments/knowledge.md)",
+        ],
+        [
+            "on a server that sees all users",
+            f"lists, {shown['server']}; without lists, {customers}: {points(grocery.interval)}, and beyond chance on "
+            f"{len(significant)} of {len({name.removesuffix('_objects') for name in permuted.traces})} traces",
+            "[lists](Experiments/lists.md), [results](Experiments/results.md#do-categories-help)",
+        ],
+    ]  # fmt: skip
+    header = ["where the cache is", "what categories add to the hit ratio, over permuted labels, in points", "where it is shown"]
     return markdown(header, rows).replace(" --: |", " --- |")
 
 

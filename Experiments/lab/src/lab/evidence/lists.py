@@ -1,0 +1,135 @@
+"""Tables of the suite lists: which image of a list its user opens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from lab.comparison import Interval, compare, pairing
+from lab.evidence.formats import PREFETCHING, device, points, precision, server, stored
+from lab.tables import markdown
+
+#: The arms of labels, and how tables name them.
+ARMS = {
+    "none": "no labels",
+    "permuted": "permuted labels",
+    "pooled": "what all users opened",
+    "personal": "what this user opened",
+    "both": "both",
+}
+#: What traces are called.
+TRACES = {"news": "news", "hotels": "hotels", "feed": "short videos"}
+#: The baselines without a model, in the order of tables.
+BASELINES = ("list-order", "list-random", "list-newest", "list-popular", "list-last-opened", "list-affinity")
+#: What README says of each trace, and of how many fetched items.
+ANSWER = {"news": ("news, 4 of a list", 4), "hotels": ("hotels, 8 of a list", 8), "feed": ("short videos, 1 of a list", 1)}
+#: The columns in which two arms differ.
+ARM = [*PREFETCHING, "label_control", "announce"]
+
+
+def cells(folder: Path) -> pd.DataFrame:
+    """The cells that prefetch on lists or not at all, with their arm and the number of objects that a list may fetch."""
+    results = stored(folder)
+    every = [cell for _, cell in results.iterrows()]
+    return results.assign(arm=[_arm(cell) for cell in every], count=[_count(cell) for cell in every])
+
+
+def _arm(cell: "pd.Series[object]") -> str | None:
+    if cell["prefetch"] != "lists":
+        return None if pd.isna(cell["prefetch"]) else str(cell["prefetch"])
+    settings = json.loads(str(cell["prefetch_parameters"]))
+    if settings["categories"] == "off":
+        return "none"
+    if cell["label_control"] != "given":
+        return "permuted" if settings["profile"] == "both" else None
+    return str(settings["profile"])
+
+
+def _count(cell: "pd.Series[object]") -> int:
+    budget = str(cell["prefetch_budget"])
+    return int(budget.removesuffix("/list")) if budget.endswith("/list") else 0
+
+
+def _known(results: pd.DataFrame, knowledge: str) -> pd.DataFrame:
+    return device(results) if knowledge == "device" else server(results)
+
+
+def _gains(results: pd.DataFrame, first: str, second: str) -> dict[tuple[str, int], Interval]:
+    found: dict[tuple[str, int], Interval] = {}
+    for count in sorted(set(results["count"])):
+        own = results[results["count"] == count]
+        sides = [own[own["arm"] == name] for name in (first, second)]
+        if any(side.empty for side in sides):
+            continue
+        (comparison,) = compare([pairing(sides[0], sides[1], compared=ARM)])
+        found |= {(pair.trace, count): pair.interval for pair in comparison.pairs}
+    return found
+
+
+def labels_add(folder: Path) -> dict[tuple[str, str, int], Interval]:
+    """What the given labels add over permuted ones, by knowledge, trace and number of fetched items."""
+    found = {}
+    for knowledge in ("device", "server"):
+        gains = _gains(_known(cells(folder), knowledge), "both", "permuted")
+        found |= {(knowledge, trace, count): interval for (trace, count), interval in gains.items()}
+    return found
+
+
+def arms(folder: Path, knowledge: str) -> str:
+    """The share of openings that are hits in each arm, and what labels add, by trace and number of fetched items."""
+    results = _known(cells(folder), knowledge)
+    means = 100 * results.groupby(["trace", "count", "arm"])["object_hit_ratio"].mean().unstack("arm")
+    habit, label = _gains(results, "personal", "pooled"), _gains(results, "both", "permuted")
+    rows = []
+    for trace, name in TRACES.items():
+        for count in (1, 2, 4, 8):
+            if (trace, count) not in means.index:
+                continue
+            row = [name, str(count)] + [_percent(means, trace, count, arm) for arm in ARMS]
+            rows.append([*row, _points(label, trace, count), _points(habit, trace, count)])
+    header = ["openings that are hits, %", "fetched of a list", *ARMS.values(), "both − permuted, points"]
+    return markdown([*header, "this user − all users, points"], rows)
+
+
+def _percent(means: pd.DataFrame, trace: str, count: int, arm: str) -> str:
+    value = means.loc[(trace, count)].get(arm)
+    return "–" if value is None or pd.isna(value) else f"{value:.1f}"
+
+
+def _points(found: dict[tuple[str, int], Interval], trace: str, count: int) -> str:
+    return points(found[trace, count]) if (trace, count) in found else "–"
+
+
+def on_device(folder: Path) -> str:
+    """The arms with device knowledge."""
+    return arms(folder, "device")
+
+
+def on_server(folder: Path) -> str:
+    """The arms with server knowledge."""
+    return arms(folder, "server")
+
+
+def baselines(folder: Path) -> str:
+    """The ranker beside every order that needs no model, with the precision of its fetches."""
+    rows = []
+    for knowledge in ("device", "server"):
+        results = _known(cells(folder), knowledge)
+        # A cache without prefetching sees its own user with either knowledge.
+        plain = server(cells(folder))
+        plain = plain[plain["prefetch"].isna()]
+        for trace, name in TRACES.items():
+            for count in (2, 4):
+                own = results[(results["trace"] == trace) & (results["count"] == count)]
+                row = [name, knowledge, str(count), _mean(plain[plain["trace"] == trace])]
+                row += [_mean(own[own["arm"] == order]) for order in BASELINES]
+                ours = own[own["arm"] == "both"]
+                rows.append([*row, _mean(ours), precision(ours)])
+    header = ["openings that are hits, %", "knowledge", "fetched of a list", "nothing fetched", *BASELINES, "lists"]
+    return markdown([*header, "precision of lists, %"], rows)
+
+
+def _mean(results: pd.DataFrame) -> str:
+    return "–" if results.empty else f"{100 * float(results['object_hit_ratio'].mean()):.1f}"
