@@ -16,16 +16,16 @@ extension AccessLog {
     /// A process that is killed while it removes old accesses leaves no gap, and every name that is needed. See
     /// `ProcessTests.killDuringTrimmingLeavesNoHole()`.
     public struct Bounds: Sendable, Equatable {
-        /// Accesses.
+        /// Accesses, and as many items of lists.
         public var rows: Int?
         /// Bytes that the file and its write-ahead log take together, at least 256 KiB. It holds after each
         /// flush; while a batch is being written and the oldest removed it may be exceeded by as much, and as
         /// long as a reader has the file open by what is written meanwhile.
         public var bytes: Int?
-        /// Days between an access and now.
+        /// Days between an access or a list and now.
         public var days: Int?
 
-        /// One million accesses and 90 days, in at most 128 MB.
+        /// One million accesses and items of lists each and 90 days, in at most 128 MB.
         public init(rows: Int? = 1_000_000, bytes: Int? = 128_000_000, days: Int? = 90) {
             self.rows = rows
             self.bytes = bytes

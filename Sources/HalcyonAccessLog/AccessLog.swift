@@ -2,7 +2,7 @@ import Dispatch
 // What reads a log is part of this module's interface.
 @_exported import HalcyonAccessLogReading
 
-/// The record of every access to a cache, in an SQLite file.
+/// The record of every access to a cache, and of the lists that were shown, in an SQLite file.
 ///
 /// ```swift
 /// let log = AccessLog(path: "caches/access.sqlite")
@@ -81,6 +81,10 @@ public final class AccessLog: Sendable {
     /// it. A log with events replays with the prefetches and delays that were recorded.
     public func record(event: RecordedEvent) { act(on: buffer.add(event)) }
 
+    /// Records a list that was shown, after the accesses so far. O(1), with no input or output; any thread may call it. A list without
+    /// items is ignored.
+    public func record(list: RecordedList) { act(on: buffer.add(list)) }
+
     private func act(on signal: AccessBuffer.Signal) {
         switch signal {
         case .nothing: break
@@ -121,7 +125,7 @@ public final class AccessLog: Sendable {
         if let error = await writer.close() { throw error }
     }
 
-    /// Deletes all accesses of a user, and the names that only they refer to. O(rows of the log), on the log's queue.
+    /// Deletes all accesses and lists of a user, and the names that only they refer to. O(rows of the log), on the log's queue.
     ///
     /// What is deleted is overwritten in the file and in its write-ahead log before this returns. A damaged file that was set aside is
     /// deleted as a whole. A reader that has the log open, such as an `AccessLogReader`, needs what was there when it began. Then this
@@ -136,21 +140,21 @@ public final class AccessLog: Sendable {
         try await writer.delete(.user(user))
     }
 
-    /// Deletes all accesses to objects of a category, and the names that only they refer to, as
+    /// Deletes all accesses to objects of a category, these objects in lists, and the names that only they refer to, as
     /// ``deleteAccesses(ofUser:)`` does.
     @discardableResult
     public func deleteAccesses(inCategory category: String) async throws(AccessLogError) -> Int {
         try await writer.delete(.category(category))
     }
 
-    /// Deletes all accesses and all names, as ``deleteAccesses(ofUser:)`` does.
+    /// Deletes all accesses, all lists and all names, as ``deleteAccesses(ofUser:)`` does.
     @discardableResult
     public func deleteAll() async throws(AccessLogError) -> Int {
         try await writer.delete(.everything)
     }
 
-    /// Writes what was recorded up to now to a CSV in the form of a trace, `time,key,size,category,user`; see
-    /// `AccessLogText`. Recording and writing go on meanwhile.
+    /// Writes what was recorded up to now to a CSV in the form of a trace, `time,key,size,category,user`, and `event,list` if there
+    /// are lists; see `AccessLogText`. Recording and writing go on meanwhile.
     ///
     /// - Parameter destination: the file to make or replace; it appears when it is whole, and only its owner can read it.
     /// - Returns: the number of accesses.

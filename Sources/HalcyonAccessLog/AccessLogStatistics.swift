@@ -8,20 +8,20 @@ public struct AccessLogStatistics: Sendable, Equatable {
         case failure(AccessLogError.Reason)
     }
 
-    /// The accesses and events taken; what was lost on arrival, or while the log was switched off, is not among them.
+    /// The accesses, events and items of lists taken; what was lost on arrival, or while the log was switched off, is not among them.
     public internal(set) var recorded = 0
-    /// The accesses and events that are in the file, or were until a bound or a deletion removed them.
+    /// The accesses, events and items of lists that are in the file, or were until a bound or a deletion removed them.
     public internal(set) var written = 0
-    /// The accesses and events that wait to be written.
+    /// The accesses, events and items of lists that wait to be written.
     public internal(set) var waiting = 0
-    /// The accesses and events lost, by reason.
+    /// The accesses, events and items of lists lost, by reason.
     public internal(set) var lost: [Loss: Int] = [:]
-    /// The accesses and events that a deletion took before they were written.
+    /// The accesses, events and items of lists that a deletion took before they were written.
     public internal(set) var deletedUnwritten = 0
     /// Why the file cannot be written at present; `nil` while it can.
     public internal(set) var problem: AccessLogError?
 
-    /// All accesses and events lost.
+    /// All accesses, events and items of lists lost.
     public var lostCount: Int { lost.values.reduce(0, +) }
 }
 

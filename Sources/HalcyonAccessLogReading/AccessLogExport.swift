@@ -12,7 +12,7 @@ package enum AccessLogExport {
         guard file >= 0 else { throw fault(destination) }
         do throws(AccessLogError) {
             defer { close(file) }
-            var lines = AccessLogText.header
+            var lines = text.header
             while !lines.isEmpty {
                 try write(lines, to: file, destination)
                 lines = try text.next()

@@ -1,4 +1,5 @@
-/// A log as the text of a trace: `time,key,size,category,user`, a line an access.
+/// A log as the text of a trace: `time,key,size,category,user`, a line an access. A log with lists has two more columns,
+/// `event,list`, and a line for each image of a list, with the event `shown` and the number of its list.
 ///
 /// An access without a size, such as a miss before the object is stored, gets the first size that the log knows of its key,
 /// or 0 if it knows none. Times are seconds since 1970. If a clock was set back, times are held at the latest one before,
@@ -7,7 +8,9 @@
 /// digits.
 public struct AccessLogText {
     /// The line that names the columns.
-    public static let header = Array("time,key,size,category,user\n".utf8)
+    public let header: [UInt8]
+    /// Whether the text has the columns of lists.
+    package let hasLists: Bool
 
     /// The accesses so far whose time was before the one above and has been held.
     public private(set) var heldTimes = 0
@@ -15,6 +18,8 @@ public struct AccessLogText {
     private let reader: AccessLogReader
     private let holdsTimes: Bool
     private var latest = Int64.min
+    /// The accesses and lists so far.
+    private var (accessCount, listCount) = (0, 0)
 
     /// The text of what a reader has yet to read.
     ///
@@ -22,6 +27,8 @@ public struct AccessLogText {
     public init(_ reader: AccessLogReader, holdsTimes: Bool = true) {
         self.reader = reader
         self.holdsTimes = holdsTimes
+        hasLists = reader.listCount > 0
+        header = Array("time,key,size,category,user\(hasLists ? ",event,list" : "")\n".utf8)
     }
 
     /// The next lines, without the header; none at the end.
@@ -29,22 +36,42 @@ public struct AccessLogText {
     /// - Throws: ``AccessLogError`` if the file is damaged.
     public mutating func next() throws(AccessLogError) -> [UInt8] {
         let accesses = try reader.nextWithCosts()
+        var lists = reader.lists[...]
         var text: [UInt8] = []
         text.reserveCapacity(accesses.count * 80)
         for access in accesses {
+            while let list = lists.first, list.position <= accessCount { append(lists.removeFirst(), to: &text) }
             if access.time < latest, holdsTimes { heldTimes += 1 } else { latest = access.time }
-            AccessLogText.append(seconds: latest, to: &text)
-            text.append(UInt8(ascii: ","))
-            AccessLogText.append(field: [access.key], to: &text)
-            text.append(UInt8(ascii: ","))
-            text.append(contentsOf: String(max(access.cost, 0)).utf8)
-            text.append(UInt8(ascii: ","))
-            AccessLogText.append(field: access.categories, isCategory: true, to: &text)
-            text.append(UInt8(ascii: ","))
-            if let user = access.user { AccessLogText.append(field: [user], to: &text) }
-            text.append(10)
+            append(access.key, access.cost, access.categories, access.user, to: &text)
+            text.append(contentsOf: hasLists ? ",request,\n".utf8 : "\n".utf8)
+            accessCount += 1
         }
+        for list in lists { append(list, to: &text) }
         return text
+    }
+
+    private mutating func append(_ list: RecordedList, to text: inout [UInt8]) {
+        if list.time > latest || !holdsTimes { latest = list.time }
+        for item in list.items {
+            append(item.key, item.cost, item.categories, list.user, to: &text)
+            text.append(contentsOf: ",shown,\(listCount)\n".utf8)
+        }
+        listCount += 1
+    }
+
+    /// The columns that accesses and images of lists have, at the latest time.
+    private func append(
+        _ key: String, _ cost: Int, _ categories: [String], _ user: String?, to text: inout [UInt8]
+    ) {
+        AccessLogText.append(seconds: latest, to: &text)
+        text.append(UInt8(ascii: ","))
+        AccessLogText.append(field: [key], to: &text)
+        text.append(UInt8(ascii: ","))
+        text.append(contentsOf: String(max(cost, 0)).utf8)
+        text.append(UInt8(ascii: ","))
+        AccessLogText.append(field: categories, isCategory: true, to: &text)
+        text.append(UInt8(ascii: ","))
+        if let user { AccessLogText.append(field: [user], to: &text) }
     }
 
     /// Microseconds as seconds, with as many decimals as are needed.

@@ -5,7 +5,7 @@ package enum LogFormat {
     /// `Hlog` in ASCII.
     package static let applicationID: Int32 = 0x486c_6f67
     /// The latest version that this release knows.
-    package static let latestVersion = 3
+    package static let latestVersion = 4
 
     /// Returns the version of a file; 0 if it holds nothing yet.
     ///

@@ -10,12 +10,17 @@ public struct AnnouncedResource: Sendable {
     public var cost: Int?
     /// The time of its creation, in microseconds since 1970; `nil` for the time of the announcement.
     public var since: Int64?
+    /// The server's count of the requests of all users in the period of a list; `nil` if it sends none. A negative count is 0.
+    public var count: Int?
 
     /// Creates an announcement.
-    public init(_ resource: Resource, bytes: Int? = nil, cost: Int? = nil, since: Int64? = nil) {
+    public init(
+        _ resource: Resource, bytes: Int? = nil, cost: Int? = nil, since: Int64? = nil, count: Int? = nil
+    ) {
         self.resource = resource
         self.bytes = bytes
         self.cost = cost
         self.since = since
+        self.count = count
     }
 }

@@ -39,8 +39,9 @@ extension HalcyonManager {
     /// For `cache`, `originalCache` and the caches that `defaultOptions` names, it removes:
     ///
     /// - the values that are private to the user, from memory and disk;
-    /// - the user's accesses that prediction keeps, in memory and in its file, and the fetches in flight for the user;
-    /// - the user's accesses in the cache's recorder, if that is an `AccessLog`;
+    /// - the user's accesses that prediction keeps, in memory and in its file, the lists that are shown to the user, and the fetches in
+    ///   flight for the user;
+    /// - the user's accesses and lists in the cache's recorder, if that is an `AccessLog`;
     /// - the user's accesses in what is kept of eviction policies that learn (`DiskStorageConfig.keepsLearning`).
     ///
     /// The following stays:

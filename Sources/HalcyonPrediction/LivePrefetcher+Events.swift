@@ -15,8 +15,14 @@ extension LivePrefetcher {
         case .wanted(let resource, let processor):
             guard let object = learn(resource, processor) else { break }
             if catalogue[object].template == nil { catalogue[object].template = templates[processor] }
-        case .announced(let resources, let template, let time):
-            for resource in resources { announce(resource, template, time) }
+        case .announced(let resources, let template, let time, let isRanked):
+            let longest = isRanked ? AnnouncedObject.longestList : resources.count
+            var rank = 0
+            for resource in resources.prefix(longest)
+            where announce(resource, template, time, rank: isRanked ? rank : nil) { rank += 1 }
+            statistics.unknownAnnouncements += max(resources.count - longest, 0)
+        case .shown(let list, let template): show(list, template)
+        case .hidden(let place, let user): hide(place, user)
         case .accessed(let access): handleAccess(access)
         case .removed(let type, let removal): handleRemoval(type, removal)
         case .conditions(let new): set(new)
@@ -51,10 +57,11 @@ extension LivePrefetcher {
         return object
     }
 
-    func announce(_ announced: AnnouncedResource, _ template: LoadTemplate, _ time: Int64) {
+    /// Returns whether the resource is known now.
+    func announce(_ announced: AnnouncedResource, _ template: LoadTemplate, _ time: Int64, rank: Int?) -> Bool {
         guard let object = learn(announced.resource, template.processor) else {
             statistics.unknownAnnouncements += 1
-            return
+            return false
         }
         catalogue[object].template = template
         let names = announced.resource.categories
@@ -64,7 +71,8 @@ extension LivePrefetcher {
         driver.policy.announce(
             AnnouncedObject(
                 object: object, categories: catalogue[object].categories, size: catalogue.expectedCost(of: object),
-                time: announced.since ?? time))
+                time: announced.since ?? time, rank: rank, count: announced.count.map { max($0, 0) }))
+        return true
     }
 
     func handleAccess(_ heard: RecordedAccess) {
@@ -80,11 +88,7 @@ extension LivePrefetcher {
         catalogue.set(cost: heard.cost, of: object)
         let name = catalogue.user(heard.user)
         let user = catalogue.number(ofUser: name)
-        if driver.policy.plansBetweenRequests {
-            for (moment, due) in driver.dueMoments(by: heard.time) {
-                plan(at: moment, for: due, isOvertaken: due.number == user)
-            }
-        }
+        planAtMoments(before: heard.time, of: user)
         isMemoryOnly = templates.template(of: catalogue[object])?.isMemoryOnly ?? templates.usual.isMemoryOnly
         let access = Access(
             entry: object, requestNumber: memory.recalledCount + statistics.accesses, time: heard.time,
@@ -96,9 +100,11 @@ extension LivePrefetcher {
             // The image is available, but the cache may have refused it.
             if !setback.isRefusal || heldKey(object, heard.user) != nil { setbacks[object] = nil }
         }
+        if shownPlaces.opened(object, by: heard.user) { statistics.lists.opened += 1 }
         if driver.access(access, by: heard.user, isHit: isHit) != nil {
             // A removal would have been processed first: on a miss, the fetch ended while the request waited for it.
             if isHit { statistics.used += 1 } else { statistics.usedLate += 1 }
+            if fetchedForLists.remove(object) != nil { statistics.lists.used += 1 }
         }
         if configuration.remembersAccesses {
             memory.note(access, user: name, cost: catalogue[object].cost, isHit: isHit)
@@ -113,18 +119,80 @@ extension LivePrefetcher {
             : catalogue.object(forKey: EntryOrigin.sharedKey(of: removal.key, user: user.name))
         guard let object, heldKey(object, user.name) == nil else { return }
         let left = driver.removed(object, of: user.number, isEvicted: removal.reason == .evicted)
-        if let left { drop(left.bytes) }
+        if let left { drop(object, left.bytes) }
     }
 
-    func drop(_ bytes: Int) {
+    func drop(_ object: UInt32, _ bytes: Int) {
         statistics.dropped += 1
         statistics.droppedBytes += bytes
+        if fetchedForLists.remove(object) != nil { statistics.lists.wasted += 1 }
+    }
+
+    /// Plans at the moments that were due before an access or a list of a user. At those of the same user, the policy only learns.
+    private func planAtMoments(before time: Int64, of user: UInt32) {
+        guard driver.policy.plansBetweenRequests else { return }
+        for (moment, due) in driver.dueMoments(by: time) { plan(at: moment, for: due, isOvertaken: due.number == user) }
+    }
+
+    // MARK: - Lists
+
+    func show(_ list: ListInPlace, _ template: LoadTemplate) {
+        // The accesses before the list have had their plan.
+        planAfterAccess()
+        let number = catalogue.number(ofUser: catalogue.user(list.user))
+        planAtMoments(before: list.time, of: number)
+        statistics.lists.lists += 1
+        statistics.lists.ignored += list.ignored
+        var items: [ShownList.Item] = []
+        for resource in list.resources {
+            guard let object = learn(resource, template.processor) else {
+                statistics.lists.ignored += 1
+                continue
+            }
+            catalogue[object].template = template
+            if !resource.categories.isEmpty {
+                catalogue[object].categories = catalogue.set(of: resource.categories, telling: driver.policy)
+            }
+            items.append(
+                ShownList.Item(
+                    object: object, categories: catalogue[object].categories, size: catalogue.expectedCost(of: object)))
+        }
+        statistics.lists.shown += items.count
+        shownPlaces.show(items.map(\.object), in: list.place, to: list.user, isAppended: list.isAppended)
+        guard driver.policy.plansOnLists, !driver.isStopped else { return }
+        isMemoryOnly = template.isMemoryOnly
+        let user = PrefetchUser(number: number, name: list.user)
+        let limit = driver.plan(
+            on: ShownList(user: number, time: list.time, items: items), for: user,
+            outlook: user.isNamed ? outlook(for: user) : nil, isHeld: { isHeld($0, user.name) })
+        perform(for: user)
+        count(limit: limit, isIdle: true, isReady: driver.policy.isReady)
+        plannedList = (list.place, list.user)
+        startFetches()
+    }
+
+    func hide(_ place: String, _ user: String?) {
+        shownPlaces.hide(place, of: user)
+        guard let planned = plannedList, ByteName(planned.place) == place,
+            user.map({ name in planned.user.map { ByteName($0) == name } ?? false }) ?? true
+        else { return }
+        plannedList = nil
+        driver.endList()
     }
 }
 
 extension LivePrefetcher: RequestObserver {
     package nonisolated func requested(_ resource: Resource, _ options: ImageOptions?) {
         inbox.want(resource, options, defaults: self.options)
+    }
+
+    package nonisolated func shown(_ list: ListInPlace, _ options: ImageOptions?) {
+        if inbox.put(.shown(list, LoadTemplate(options, defaults: self.options))) { waitForPause() }
+    }
+
+    package nonisolated func hidden(_ place: String, user: String?) {
+        inbox.put(.hidden(place: place, user: user))
+        processEventsLater()
     }
 
     package nonisolated func accessed(_ access: RecordedAccess) {
@@ -166,7 +234,8 @@ extension LivePrefetcher: RequestObserver {
         do { try host.folder.map(KeptAccessesFile.init)?.remove() } catch { note(fault: error) }
     }
 
-    /// Forgets a user: cancels the fetches for it, and removes its accesses here and in the file. Returns when the fetches have ended.
+    /// Forgets a user: cancels the fetches for it, and removes its lists and its accesses here and in the file. Returns when the fetches
+    /// have ended.
     ///
     /// What the policy has learnt from the accesses stays, under a number that no name leads to.
     ///
@@ -177,6 +246,7 @@ extension LivePrefetcher: RequestObserver {
         driver.forget(user, number: catalogue.number(ofUser: name))
         memory.forget(user: name)
         catalogue.forget(user: name)
+        shownPlaces.forget(user: user)
         let fetches = perform()
         if let file = host.folder.map(KeptAccessesFile.init) {
             if configuration.remembersAccesses, memory.count > 0 {

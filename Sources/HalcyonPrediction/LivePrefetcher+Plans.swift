@@ -139,6 +139,7 @@ extension LivePrefetcher {
             }
             resource.user = start.user.name
             statistics.begun += 1
+            if start.isOfList { fetchedForLists.insert(start.object) }
             let received = ReceivedBytes(after: known.partialBytes, atMost: start.bytes ?? .max)
             var options = template.options
             options.callbackQueue = .untouch
@@ -160,12 +161,15 @@ extension LivePrefetcher {
         case .loaded(let bytes, let cost): arrived(object, bytes: bytes, cost: cost)
         case .cached:
             setbacks[object] = nil
+            fetchedForLists.remove(object)
             driver.ended(object, bytes: 0)
         case .noManager:
             statistics.cancelled += 1
+            fetchedForLists.remove(object)
             driver.withdrawn(object)
             driver.isStopped = true
         case .failed, .rejected, .cancelled:
+            fetchedForLists.remove(object)
             if result == .cancelled {
                 statistics.cancelled += 1
             } else {
@@ -198,7 +202,13 @@ extension LivePrefetcher {
         let isHeld = heldKey(object, driver.user(ofFetch: object)?.name) != nil
         if isHeld { setbacks[object] = nil } else { setBack(object, .refused(said: said, found: bytes, capacity)) }
         let fetch = driver.arrived(object, bytes: bytes, isHeld: isHeld, number: statistics.fetched)
-        if fetch?.isWanted == true { statistics.usedLate += 1 } else if !isHeld { drop(bytes) }
+        if fetchedForLists.contains(object) { statistics.lists.prefetched += 1 }
+        if fetch?.isWanted == true {
+            statistics.usedLate += 1
+            if fetchedForLists.remove(object) != nil { statistics.lists.used += 1 }
+        } else if !isHeld {
+            drop(object, bytes)
+        }
     }
 
     /// Sets the back-off of an object after a failed fetch.

@@ -65,6 +65,12 @@ public actor LivePrefetcher {
     var running: [UInt32: (task: Task<Void, Never>, received: ReceivedBytes)] = [:]
     /// The back-offs of objects whose last fetch failed.
     var setbacks: [UInt32: FetchSetback] = [:]
+    /// The images that are shown and were not opened yet.
+    var shownPlaces = ShownPlaces()
+    /// The place and the user of the list that was planned last.
+    var plannedList: (place: String, user: String?)?
+    /// The objects that a list's plan fetches or has fetched and that are not used yet.
+    var fetchedForLists: Set<UInt32> = []
     /// The capacity of the cache at the last plan.
     var capacity = CacheCapacity()
     var waiters: [CheckedContinuation<Void, Never>] = []
@@ -106,7 +112,22 @@ public actor LivePrefetcher {
     ///   processor; by default the manager's. Images that are not announced are fetched with the options of the first request
     ///   with their processor.
     public nonisolated func announce(_ resources: [AnnouncedResource], options: ImageOptions? = nil) {
-        inbox.put(.announced(resources, LoadTemplate(options, defaults: self.options), time: host.clock.now))
+        announce(resources, options, isRanked: false)
+    }
+
+    /// Announces a list that a server recommends, best first, with its counts if it sends them
+    /// (``AnnouncedResource/count``). It replaces the list before, and may be requested or not. Of a list, the first 10,000 resources
+    /// count. What is shown to a user is announced by `HalcyonManager.show(list:in:options:)`.
+    ///
+    /// - Parameter options: as for announcements without an order.
+    public nonisolated func announce(list: [AnnouncedResource], options: ImageOptions? = nil) {
+        announce(list, options, isRanked: true)
+    }
+
+    private nonisolated func announce(_ resources: [AnnouncedResource], _ options: ImageOptions?, isRanked: Bool) {
+        inbox.put(
+            .announced(
+                resources, LoadTemplate(options, defaults: self.options), time: host.clock.now, isRanked: isRanked))
         processEventsLater()
     }
 
@@ -169,6 +190,7 @@ public actor LivePrefetcher {
         let (events, lost) = inbox.take()
         statistics.lostAccesses += lost.accesses
         statistics.lostRemovals += lost.removals
+        statistics.lists.lost += lost.lists
         for event in events { process(event) }
         waitForMoment()
     }

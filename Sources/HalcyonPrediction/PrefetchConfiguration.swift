@@ -4,10 +4,10 @@ import HalcyonPrefetch
 public struct PrefetchConfiguration: Sendable {
     // MARK: Policy
 
-    /// The parameters of the learned planner; by default, it plans between visits, too.
+    /// The parameters of the learned planner; by default, it plans between visits and on lists, too.
     public var planner: PlannerParameters = {
         var parameters = PlannerParameters()
-        parameters.visits = .on
+        (parameters.visits, parameters.lists) = (.on, .on)
         return parameters
     }()
     /// The model with which the planner starts, such as `replay train` makes of a log; by default `nil`, an untrained one. A model
@@ -44,14 +44,16 @@ public struct PrefetchConfiguration: Sendable {
 
     // MARK: Budget and times
 
-    /// The budget; by default two images a request, 20 a visit and 50 MB a day. What the requests of a visit did not use is left for
+    /// The budget; by default two images a request, four a list, 20 a visit and 50 MB a day. What the requests of a visit did not use is left for
     /// its end and for other moments between requests. Bytes are those that come over the network. A failed fetch counts as an object
     /// with the bytes that came. The spending is kept in the cache's folder, and the next start continues with what is left.
     public var budget = PrefetchBudget(
-        perRequest: .init(objects: 2), perVisit: .init(objects: 20), perDay: .init(bytes: 50_000_000))
-    /// The additional budget on a metered network; by default one image a request and 5 MB a day. Earlier fetches of the same day
-    /// count.
-    public var meteredBudget = PrefetchBudget(perRequest: .init(objects: 1), perDay: .init(bytes: 5_000_000))
+        perRequest: .init(objects: 2), perList: .init(objects: 4), perVisit: .init(objects: 20),
+        perDay: .init(bytes: 50_000_000))
+    /// The additional budget on a metered network; by default one image a request or list and 5 MB a day. Earlier fetches of the same
+    /// day count.
+    public var meteredBudget = PrefetchBudget(
+        perRequest: .init(objects: 1), perList: .init(objects: 1), perDay: .init(bytes: 5_000_000))
     /// The conditions that pause prefetching; by default Low Data Mode and a low battery.
     public var pausing: PrefetchConditions = [.lowDataMode, .lowBattery]
     /// Whether prefetched images are kept in memory, too, and not on disk alone; by default `true`.
@@ -106,11 +108,13 @@ public struct PrefetchStatistics: Sendable, Equatable {
     public var lostAccesses = 0
     /// The accesses that were left out because too many other images are known: 65,536 without a known source, or 1,048,576 in all.
     public var unknownAccesses = 0
-    /// The announcements that were left out because 1,048,576 other images are known.
+    /// The announcements that were left out because 1,048,576 other images are known, or behind the first 10,000 of a list.
     public var unknownAnnouncements = 0
     /// The removals from the cache that were left out because they came faster than they were processed.
     public var lostRemovals = 0
-    /// The plans, after accesses and between them.
+    /// The counts of lists that were shown.
+    public var lists = ListStatistics()
+    /// The plans: after accesses, between them and on lists.
     public var plans = 0
     /// The plans at moments between accesses, by the occasion of the moment. Occasions without a plan are absent.
     public var plansByOccasion: [PlanningMoment.Occasion: Int] = [:]
@@ -149,6 +153,29 @@ public struct PrefetchStatistics: Sendable, Equatable {
         let known = used + usedLate + dropped
         return known == 0 ? nil : Double(used + usedLate) / Double(known)
     }
+}
+
+/// The counts of the lists that a ``LivePrefetcher`` received; see `HalcyonManager.show(list:in:options:)`.
+public struct ListStatistics: Sendable, Equatable {
+    /// The lists that were shown; an appended page is a list.
+    public var lists = 0
+    /// The lists that were left out because they came faster than they were processed.
+    public var lost = 0
+    /// The shown images, each as often as it was shown.
+    public var shown = 0
+    /// The shown images that were left out: those behind the first 1,000 of a list, and those for which too many images are known.
+    public var ignored = 0
+    /// The shown images that were requested while they were shown, the first time each.
+    public var opened = 0
+    /// The images that were fetched because a list showed them.
+    public var prefetched = 0
+    /// Of ``prefetched``, those that were requested.
+    public var used = 0
+    /// Of ``prefetched``, those that the cache refused or evicted before their first request. The others may still be used.
+    public var wasted = 0
+
+    /// Creates counts of 0.
+    public init() {}
 }
 
 /// The reason why a plan proposed nothing to fetch. If several hold, the first of this list counts.

@@ -51,6 +51,8 @@ package final class PrefetchDriver {
         package let user: PrefetchUser
         /// The most bytes that the budget allows for it; `nil` without a limit.
         package let bytes: Int?
+        /// Whether it is of a plan on a list.
+        package let isOfList: Bool
     }
 
     /// A fetch in flight.
@@ -308,6 +310,9 @@ package final class PrefetchDriver {
         return limit
     }
 
+    /// Ends the list of the last plan on one, which is no longer shown: its fetches that have not started are dropped.
+    package func endList() { if isQueueOfList { clearQueue() } }
+
     private var limit: Int { isPaused ? 0 : spending.objectsLeft }
 
     private func carryOut(for user: PrefetchUser, limit: Int, _ isHeld: (UInt32) -> Bool) {
@@ -342,7 +347,7 @@ package final class PrefetchDriver {
             else { continue }
             let bytesLeft = spending.bytesLeft
             fetches[object] = Fetch(user: queueUser, payment: spending.spend(size: size))
-            return Start(object: object, user: queueUser, bytes: bytesLeft)
+            return Start(object: object, user: queueUser, bytes: bytesLeft, isOfList: isQueueOfList)
         }
         return nil
     }

@@ -177,7 +177,7 @@ struct FileFaultTests {
         #expect(await reason(log.flush) == .newerSchema)
         #expect(
             log.statistics.problem?.message
-                == "has schema version 99, of a later release; this one knows versions up to 3")
+                == "has schema version 99, of a later release; this one knows versions up to 4")
         #expect(log.statistics.lost == [.failure(.newerSchema): 3])
         #expect(try bytes == before)
     }

@@ -64,7 +64,7 @@ struct SchemaTests {
             }
         }
         #expect(counts == [2, 2, 1, 1, 3, 3])
-        #expect(try fixture.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+        #expect(try fixture.sql { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
         #expect(try fixture.faults() == [])
     }
 
@@ -79,8 +79,8 @@ struct SchemaTests {
         func tables(_ fixture: LogFixture) throws -> [String] {
             try fixture.sql { db in
                 try [
-                    "access", "accesses", "event", "events", "event_kind", "category", "category_set",
-                    "category_set_member", "key", "user",
+                    "access", "accesses", "event", "events", "event_kind", "list", "list_item", "lists", "category",
+                    "category_set", "category_set_member", "key", "user",
                 ].flatMap {
                     try Row.fetchAll(db, sql: "PRAGMA table_info(\($0))").map { "\($0)" }
                 }
@@ -145,6 +145,7 @@ struct SchemaTests {
         log.record(event: RecordedEvent(time: 0, kind: .prefetchArrival, key: "k1", user: "u1", duration: 9, cost: 11))
         log.record("k1", cost: 11, outcome: .prefetched, user: "u1", at: 1_700_300_000_000_000)
         log.record("k2", cost: 12, outcome: .network, at: 1_700_300_000_000_000, duration: 250_000)
+        log.record(list: RecordedList(time: 0, items: [RecordedList.Item(key: "k3")]))
         try await log.flush()
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -89,6 +89,112 @@ struct AccessLogTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["access.sqlite"])
     }
 
+    /// A list of a log, with the number of requests before it.
+    private struct List: Equatable {
+        var position: Int
+        var time: Int64
+        var user: String?
+        var keys: [String]
+        var categories: [[String]]
+    }
+
+    /// The lists of a trace with its names.
+    private func lists(of trace: Trace) -> [List] {
+        let lists = trace.lists ?? ShownLists()
+        return lists.elements.map { list in
+            List(
+                position: list.position, time: list.time,
+                user: list.user == Trace.noUser ? nil : String(decoding: trace.name(ofUser: list.user), as: UTF8.self),
+                keys: list.objects.map { String(decoding: trace.key(ofObject: $0), as: UTF8.self) },
+                categories: list.categories.map { set in
+                    trace.categorySets[set].map { category in
+                        let count = UInt32(trace.categoryCount)
+                        return category < count
+                            ? trace.names.categories[category] : lists.names.categories[category - count]
+                    }
+                })
+        }
+    }
+
+    @Test(
+        "Recorded lists are the lists of the trace, at their places among its requests, which are the same without them"
+    )
+    func recordedListsAreTheListsOfTheTrace() async throws {
+        let plain = log()
+        record(Self.requests, in: plain)
+        try await plain.close()
+        let without = try Trace.load(path, .with { $0.names = .all })
+        #expect(without.lists == nil)
+        try FileManager.default.removeItem(atPath: path)
+
+        let log = log()
+        var random = SeededGenerator(seed: 12)
+        var expected: [List] = []
+        for (number, request) in Self.requests.enumerated() {
+            // Two pages at one time are two lists; some images are only shown, and some categories.
+            for page in 0..<(number % 50 == 0 ? 2 : 0) {
+                let objects = (0...number % 7).map { _ in Int.random(in: 0..<900, using: &random) }
+                let shown = List(
+                    position: number, time: request.time, user: number % 100 == 0 ? nil : "u\(number % 19)",
+                    keys: objects.map { "https://e.org/\($0)" },
+                    categories: objects.map { $0 % 3 == 0 ? ["c\($0 % 25)", "page \(page)"] : [] })
+                log.record(
+                    list: RecordedList(
+                        time: shown.time,
+                        items: zip(shown.keys, shown.categories).map {
+                            RecordedList.Item(key: $0, cost: 77, categories: $1)
+                        }, user: shown.user))
+                expected.append(shown)
+            }
+            record([request], in: log)
+        }
+        try await log.close()
+        for (chunkBytes, threads) in [(1 << 20, 2), (1_000, 3)] {
+            let trace = try Trace.load(
+                path,
+                .with {
+                    $0.names = .all
+                    $0.chunkBytes = chunkBytes
+                    $0.threads = threads
+                })
+            #expect(lists(of: trace) == expected)
+            #expect(requests(of: trace) == Self.requests && trace.entries == without.entries)
+            #expect(trace.objectSizes == without.objectSizes && trace.allObjectCount > trace.objectCount)
+            #expect(trace.lists?.shownOnlySizes.allSatisfy { $0 == 77 } == true)
+        }
+        let part = try Trace.load(path, .with { ($0.names, $0.limit, $0.skip) = (.all, 1_000, 500) })
+        let kept = expected.filter { $0.position > 500 && $0.position < 1_500 }
+        #expect(lists(of: part).map(\.keys) == kept.map(\.keys))
+        #expect(lists(of: part).map(\.position) == kept.map { $0.position - 500 })
+    }
+
+    @Test("What a log recorded of prefetches has the numbers of shown objects; others are numbered after them")
+    func recordingHasTheNumbersOfShownObjects() async throws {
+        let log = log()
+        log.record("a", cost: 10, outcome: .network, user: "u", at: 1_000_000)
+        log.record(
+            list: RecordedList(
+                time: 2_000_000, items: ["s", "b", "a", "t"].map { RecordedList.Item(key: $0) }, user: "v"))
+        for key in ["x", "t", "b"] {
+            log.record(
+                event: RecordedEvent(time: 3_000_000, kind: .prefetchArrival, key: key, user: "v", duration: 5, cost: 4)
+            )
+        }
+        log.record("b", cost: 30, outcome: .prefetched, user: "u", at: 4_000_000)
+        log.record(list: RecordedList(time: 5_000_000, items: [RecordedList.Item(key: "w")], user: "u"))
+        try await log.close()
+        let trace = try Trace.load(path, .with { $0.recording = true })
+        #expect(trace.entries == [0, 1])
+        let lists = try #require(trace.lists)
+        #expect(lists.objects == [2, 1, 0, 3, 4] && lists.positions == [1, 2] && lists.users == [1, 0])
+        // "s" and "w" have the mean size of accesses, "t" that of its prefetch.
+        #expect(trace.objectSizes == [10, 30] && lists.shownOnlySizes == [20, 4, 20])
+        let events = try #require(trace.recording).events
+        #expect(events.map(\.object) == [5, 3, 1] && events.map(\.user) == [1, 1, 1])
+        let first = try Trace.load(path, .with { ($0.recording, $0.limit) = (true, 1) })
+        #expect(first.lists?.count == 0 && first.recording?.events.count == 0)
+    }
+
     @Test("Hashed keys give the same objects as raw keys")
     func hashedKeysGiveTheSameObjects() async throws {
         let raw = log()
@@ -245,7 +351,7 @@ struct AccessLogTests {
                 == "x.sqlite: is an SQLite file of another program; an access log of Halcyon is needed")
         #expect(
             try found(changed("PRAGMA user_version = 99"))
-                == "x.sqlite: has schema version 99, of a later release; this one knows versions up to 3")
+                == "x.sqlite: has schema version 99, of a later release; this one knows versions up to 4")
         for count in [20, 99, 4_096, whole.count / 2, whole.count - 1] {
             #expect(
                 try found(whole.prefix(count))

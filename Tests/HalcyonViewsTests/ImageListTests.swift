@@ -103,6 +103,76 @@ struct ImageListTests {
         #expect(fixture.transport.cancels == 0)
     }
 
+    @Test("Visible rows are announced once, in their order; replaced rows anew, appended ones as a page")
+    func visibleRowsAreAnnouncedOnce() async throws {
+        let fixture = try ViewFixture()
+        let list = list(fixture)
+        list.place = "home"
+        list.setRows(0..<10)
+        list.rowsVisible(0..<3)
+        await waitUntil { fixture.shown.lists.count == 1 }
+        list.rowsVisible(1..<5)
+        await waitUntil { fixture.shown.lists.count == 2 }
+        // Nothing new, and rows that there are not.
+        list.rowsVisible(0..<4)
+        list.rowsVisible(-3..<2)
+        list.rowsVisible(8..<99)
+        await waitUntil { fixture.shown.lists.count == 3 }
+        list.appendRows(10..<14)
+        list.rowsVisible(9..<12)
+        await waitUntil { fixture.shown.lists.count == 4 }
+        list.setRows([3, 1, -1])
+        list.rowsVisible(0..<3)
+        await waitUntil { fixture.shown.lists.count == 5 }
+        #expect(fixture.shown.lists == [["0", "1", "2"], ["3", "4"], ["8", "9"], ["10", "11"], ["3", "1"]])
+        // Without a place, nothing is announced; hidden rows are announced again when they become visible.
+        list.hide()
+        list.place = nil
+        list.rowsVisible(0..<2)
+        list.place = "other"
+        list.rowsVisible(0..<1)
+        await waitUntil { fixture.shown.lists.count == 6 }
+        #expect(fixture.shown.lists.last == ["3"])
+        #expect(fixture.transport.starts == 0)
+    }
+
+    @Test("Of a fast scroll, the rows are announced that are visible when it stops; reused cells show their last row")
+    func fastScrollAnnouncesWhereItStops() async throws {
+        let fixture = try ViewFixture()
+        let list = list(fixture)
+        list.place = "home"
+        list.setRows(0..<100_000)
+        for first in 0..<20_000 { list.rowsVisible(first..<first + 5) }
+        await waitUntil { fixture.shown.lists.count == 1 }
+        #expect(fixture.shown.lists == [["19999", "20000", "20001", "20002", "20003"]])
+
+        let views = (0..<3).map { _ in RecordingView(fixture.manager) }
+        list.setRows(0..<100_000)
+        for row in 0..<10_000 { list.willDisplay(row, in: views[row % 3].images) }
+        list.didEndDisplaying(9_998, in: views[9_998 % 3].images)
+        await waitUntil { fixture.shown.lists.count == 2 }
+        #expect(fixture.shown.lists.last == ["9997", "9999"])
+    }
+
+    @Test("A list with a place announces the details of its thumbnails to the predictor, replaces them, and hides them")
+    func listInAPlaceReachesThePredictor() async throws {
+        let fixture = try ViewFixture()
+        let predictive = fixture.manager.startPredicting()
+        let list = ImageList<Int>(manager: fixture.manager) { row in
+            var thumbnail = Resource(held("\(row)-small"))
+            thumbnail.detail = Resource(held("\(row)"))
+            return thumbnail
+        }
+        list.place = "home"
+        list.setRows(0..<2)
+        list.rowsVisible(0..<2)
+        await waitUntil { fixture.shown.lists == [["0", "1"]] }
+        list.hide()
+        await predictive.settle()
+        let statistics = await predictive.statistics.lists
+        #expect(statistics.lists == 1 && statistics.shown == 2)
+    }
+
     @Test("A binder's observers are notified of loading, progress, picture and error")
     func binderNotifiesObservers() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))

@@ -1,6 +1,7 @@
 import Foundation
 import Halcyon
 import HalcyonTestSupport
+import Synchronization
 
 @testable import HalcyonCache
 @testable import HalcyonNetworking
@@ -9,6 +10,7 @@ import HalcyonTestSupport
 struct ViewFixture {
     let folder: TemporaryFolder
     let transport: HeldTransport
+    let shown = ShownKeys()
     let cache: ImageCache<Bitmap>
     let downloader: ImageDownloader
     let manager: HalcyonManager
@@ -23,7 +25,7 @@ struct ViewFixture {
             memory: MemoryStorageConfig(totalCostLimit: 1 << 24, expiration: .never, cleanInterval: .zero),
             disk: DiskStorageConfig(
                 name: "test", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
-            serializer: BitmapSerializer(), triggers: [])
+            serializer: BitmapSerializer(), recorder: shown, triggers: [])
         var configuration = ImageDownloader.Configuration()
         configuration.request = { url in
             var request = TransportRequest(url)
@@ -39,6 +41,19 @@ struct ViewFixture {
     func remember(_ name: String, _ sample: NumberedPicture) async {
         await cache.store(
             sample.picture, original: sample.file, forKey: held(name).absoluteString, toDisk: false)
+    }
+}
+
+/// Records the lists that are shown, each as the last components of its keys.
+final class ShownKeys: AccessRecorder {
+    private let shown = Mutex<[[String]]>([])
+
+    var lists: [[String]] { shown.withLock { $0 } }
+
+    func record(_ access: RecordedAccess) {}
+    func record(_ list: RecordedList) {
+        let keys = list.items.map { $0.key.split(separator: "/").last.map(String.init) ?? "" }
+        shown.withLock { $0.append(keys) }
     }
 }
 

@@ -6,8 +6,9 @@ import Halcyon
 ///     swift run --package-path Experiments/Examples Gallery [FOLDER]
 ///
 /// The first row is prefetched, then a visitor looks around; at last all thumbnails are wanted in black and white, which
-/// takes no download because the originals were kept. The thumbnails are written to FOLDER, if there is one. The exit code
-/// is 1 if a picture was loaded twice or came out at another size than it should.
+/// takes no download because the originals were kept. The thumbnails are written to FOLDER, if there is one. Then the visitor
+/// opens posts of a feed, whose pages the app announces. The exit code is 1 if a picture of the gallery was loaded twice or came
+/// out at another size than it should, or if the feed has other counts.
 @main
 enum Main {
     static let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 96, height: 96))
@@ -57,11 +58,13 @@ enum Main {
         }
         print(table.rendered)
         print("\(gallery.count) pictures, \(server.requestCount) requests to the server")
-        return isRight && server.requestCount == gallery.count
+        isRight = isRight && server.requestCount == gallery.count
+        let feed = try Feed(port: server.port, makeManager(in: folder, name: "feed", thumbnails: 1_000))
+        return try await feed.run() && isRight
     }
 
-    /// A manager whose memory holds eight thumbnails, so that the disk has something to do.
-    static func makeManager(in folder: URL) -> HalcyonManager {
+    /// A manager whose memory holds some thumbnails: by default eight, so that the disk has something to do.
+    static func makeManager(in folder: URL, name: String = "gallery", thumbnails: Int = 8) -> HalcyonManager {
         var options = ImageOptions(processor: thumbnail)
         options.cacheOriginalImage = true
         options.waitForCache = true
@@ -73,10 +76,10 @@ enum Main {
             return request
         }
         let cache = ImageCache<Bitmap>(
-            memory: .init(totalCostLimit: 8 * 96 * 72 * 4), disk: .init(name: "gallery", directory: folder),
+            memory: .init(totalCostLimit: thumbnails * 96 * 72 * 4), disk: .init(name: name, directory: folder),
             serializer: BitmapSerializer(), triggers: [])
         return HalcyonManager(
-            cache: cache, downloader: ImageDownloader(name: "gallery", configuration: configuration),
+            cache: cache, downloader: ImageDownloader(name: name, configuration: configuration),
             defaultOptions: options)
     }
 

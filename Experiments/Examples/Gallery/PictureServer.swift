@@ -39,7 +39,7 @@ final class PictureServer: Sendable {
 
     private func answer(_ path: String, _ connection: Int32) {
         requests.add(1, ordering: .relaxed)
-        let body = files[path]
+        let body = files[String(path.prefix { $0 != "?" })]
         let head = "HTTP/1.1 \(body == nil ? "404 Not Found" : "200 OK")\r\nContent-Length: \(body?.count ?? 0)\r\n\r\n"
         let bytes = Array(head.utf8) + Array(body ?? Data())
         var sent = 0

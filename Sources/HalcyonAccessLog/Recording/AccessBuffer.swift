@@ -56,19 +56,24 @@ final class AccessBuffer: Sendable {
     /// Adds an event. O(1), as for an access.
     func add(_ event: RecordedEvent) -> Signal { add { _ in .event(event) } }
 
+    /// Adds a list, which counts as many rows as it has items. O(1), as for an access.
+    func add(_ list: RecordedList) -> Signal {
+        list.items.isEmpty ? .nothing : add(rows: list.items.count) { _ in .list(list) }
+    }
+
     /// Adds what a closure makes under the lock.
-    private func add(_ entry: (_ session: Int64) -> LogEntry) -> Signal {
+    private func add(rows: Int = 1, _ entry: (_ session: Int64) -> LogEntry) -> Signal {
         state.withLock { state in
             guard state.isRecording else { return .nothing }
             guard state.statistics.waiting < limit else {
                 let loss = state.statistics.problem.map { AccessLogStatistics.Loss.failure($0.reason) } ?? .overload
-                state.statistics.lost[loss, default: 0] += 1
+                state.statistics.lost[loss, default: 0] += rows
                 return .nothing
             }
             if state.current.capacity == 0 { state.current.reserveCapacity(batch) }
             state.current.append(entry(state.session))
-            state.statistics.waiting += 1
-            state.statistics.recorded += 1
+            state.statistics.waiting += rows
+            state.statistics.recorded += rows
             if state.current.count == batch {
                 state.full.append(state.current)
                 state.current = state.spares.popLast() ?? []
@@ -121,7 +126,7 @@ final class AccessBuffer: Sendable {
 
     /// Counts a batch as written and takes its storage back.
     func wrote(_ batch: consuming [LogEntry]) {
-        let count = batch.count
+        let count = batch.rows
         batch.removeAll(keepingCapacity: true)
         let spare = batch
         state.withLock { state in
@@ -156,10 +161,11 @@ final class AccessBuffer: Sendable {
     }
 }
 
-/// What is written to a log: an access or an event, in the order of recording.
+/// What is written to a log: an access, an event or a list, in the order of recording.
 enum LogEntry: Sendable {
     case access(RecordedAccess)
     case event(RecordedEvent)
+    case list(RecordedList)
 
     /// The access; `nil` for an event.
     var access: RecordedAccess? {
@@ -171,14 +177,15 @@ enum LogEntry: Sendable {
         switch self {
         case .access(let access): access.user
         case .event(let event): event.user
+        case .list(let list): list.user
         }
     }
 
-    /// The key; `nil` for an event without an object.
-    var key: String? {
-        switch self {
-        case .access(let access): access.key
-        case .event(let event): event.key
-        }
-    }
+    /// The number of rows: the items of a list, otherwise 1.
+    var rows: Int { if case .list(let list) = self { list.items.count } else { 1 } }
+}
+
+extension [LogEntry] {
+    /// The number of rows.
+    var rows: Int { reduce(0) { $0 + $1.rows } }
 }

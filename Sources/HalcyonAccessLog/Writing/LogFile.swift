@@ -13,6 +13,8 @@ struct LogFile {
     private var dataVersion: Int?
     /// The rows of `access`; `nil` until counted.
     private(set) var rows: Int?
+    /// The rows of `list_item`; `nil` until counted.
+    private var items: Int?
     /// Whether what was deleted may still be in the file or its write-ahead log. A reader may have needed it, or a process was killed
     /// before it had emptied the write-ahead log.
     private(set) var owesCheckpoint: Bool
@@ -181,8 +183,7 @@ struct LogFile {
     /// Forgets all that is remembered of the tables.
     mutating func forget() {
         names.forget()
-        rows = nil
-        dataVersion = nil
+        (rows, items, dataVersion) = (nil, nil, nil)
     }
 
     /// Runs a transaction in which what is remembered holds: forgets it first if another process has written.
@@ -204,12 +205,17 @@ struct LogFile {
         }
     }
 
-    /// Adds accesses in one transaction.
+    /// Adds accesses, events and lists in one transaction.
     mutating func append(_ batch: [LogEntry]) throws {
         try write { names, db in
             let insert = try AccessInsertion(db)
-            // The last access before an event.
+            // The last access before an event or a list.
             var last: Int64?
+            func lastAccess() throws -> Int64 {
+                let before = try last ?? Int64.fetchOne(db, sql: "SELECT max(id) FROM access") ?? 0
+                last = before
+                return before
+            }
             for entry in batch {
                 switch entry {
                 case .access(let access):
@@ -220,14 +226,30 @@ struct LogFile {
                     try insert.run(
                         access.time, key, access.cost, set, user, session, access.outcome.rawValue, access.duration)
                     last = db.lastInsertedRowID
-                case .event(let event):
-                    let before = try last ?? Int64.fetchOne(db, sql: "SELECT max(id) FROM access") ?? 0
-                    last = before
-                    try LogFile.insert(event, after: before, &names, db)
+                case .event(let event): try LogFile.insert(event, after: lastAccess(), &names, db)
+                case .list(let list): try LogFile.insert(list, after: lastAccess(), &names, db)
                 }
             }
         }
         if let known = rows { rows = known + batch.count { $0.access != nil } }
+        if let known = items {
+            items = known + batch.reduce(0) { if case .list(let list) = $1 { $0 + list.items.count } else { $0 } }
+        }
+    }
+
+    private static func insert(
+        _ list: RecordedList, after access: Int64, _ names: inout NameRowCache, _ db: Database
+    ) throws {
+        let user = try names.user(list.user, db)
+        try db.cachedStatement(sql: "INSERT INTO list (time, access, user) VALUES (?, ?, ?)")
+            .execute(arguments: [list.time, access, user])
+        let number = db.lastInsertedRowID
+        let insert = try db.cachedStatement(
+            sql: "INSERT INTO list_item (list, position, key, cost, category_set) VALUES (?, ?, ?, ?, ?)")
+        for (position, item) in list.items.enumerated() {
+            let (key, set) = (try names.key(item.key, db), try names.categorySet(item.categories, db))
+            try insert.execute(arguments: [number, position, key, item.cost, set])
+        }
     }
 
     private static func insert(
@@ -255,9 +277,18 @@ struct LogFile {
         return count
     }
 
-    /// Takes rows off the count.
-    mutating func removed(_ count: Int) {
+    /// The number of items of lists, counted if it is not known. O(items) then.
+    mutating func countedItems() throws -> Int {
+        if let items { return items }
+        let count = try write { _, db in try Int.fetchOne(db, sql: "SELECT count(*) FROM list_item") ?? 0 }
+        items = count
+        return count
+    }
+
+    /// Takes rows and items off the counts.
+    mutating func removed(_ count: Int, items itemCount: Int = 0) {
         if let known = rows { rows = known - count }
+        if let known = items { items = known - itemCount }
     }
 
     /// Forgets the numbers of names, because some may soon be deleted.

@@ -114,4 +114,41 @@ extension LogSchema {
                 LEFT JOIN user ON user.id = event.user;
                 """)
     }
+
+    /// The lists that were shown, with a view of their items.
+    static let version4: @Sendable (Database) throws -> Void = { db in
+        try db.execute(
+            sql: """
+                CREATE TABLE list (
+                    id     INTEGER PRIMARY KEY,
+                    time   INTEGER NOT NULL,
+                    access INTEGER NOT NULL,
+                    user   INTEGER REFERENCES user(id)
+                );
+                CREATE TABLE list_item (
+                    list         INTEGER NOT NULL REFERENCES list(id),
+                    position     INTEGER NOT NULL,
+                    key          INTEGER NOT NULL REFERENCES key(id),
+                    cost         INTEGER NOT NULL,
+                    category_set INTEGER REFERENCES category_set(id),
+                    PRIMARY KEY (list, position)
+                ) WITHOUT ROWID;
+                CREATE VIEW lists AS
+                SELECT list.id AS list,
+                       list.time / 1e6 AS time,
+                       list.access,
+                       list_item.position,
+                       coalesce(key.name, lower(hex(key.hash))) AS key,
+                       list_item.cost AS size,
+                       (SELECT group_concat(name, '|') FROM
+                           (SELECT category.name FROM category_set_member AS member
+                            JOIN category ON category.id = member.category
+                            WHERE member.category_set = list_item.category_set ORDER BY member.position)) AS category,
+                       user.name AS user
+                FROM list
+                JOIN list_item ON list_item.list = list.id
+                JOIN key ON key.id = list_item.key
+                LEFT JOIN user ON user.id = list.user;
+                """)
+    }
 }

@@ -13,7 +13,7 @@ struct LogSchema: Sendable {
     init(migrations: [@Sendable (Database) throws -> Void]) { self.migrations = migrations }
 
     /// The versions that this release knows.
-    static let current = LogSchema(migrations: [version1, version2, version3])
+    static let current = LogSchema(migrations: [version1, version2, version3, version4])
 
     /// The latest version.
     var latest: Int { migrations.count }

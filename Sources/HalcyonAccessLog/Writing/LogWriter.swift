@@ -87,7 +87,7 @@ actor LogWriter {
         let keys = deletion.keys(of: batches)
         for index in batches.indices {
             let (kept, accesses) = deletion.kept(of: batches[index], keys: keys)
-            let removed = batches[index].count - kept.count
+            let removed = batches[index].rows - kept.rows
             if removed == 0 { continue }
             batches[index] = kept
             buffer.delete(removed)
@@ -189,7 +189,7 @@ extension LogWriter {
     /// Counts what waits as lost.
     private func drop(_ reason: AccessLogError.Reason) {
         batches += buffer.take()
-        let count = batches.reduce(0) { $0 + $1.count }
+        let count = batches.reduce(0) { $0 + $1.rows }
         batches = []
         if count > 0 { buffer.lose(count, reason) }
     }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// Removes the names that no access or event refers to, step by step.
+/// Removes the names that no access, event or list refers to, step by step.
 ///
 /// First all rows are gone through, and what they refer to is marked. Then the names go that are not marked.
 ///
@@ -18,6 +18,8 @@ struct NameSweep {
     private var sessions: Set<Int64> = []
     private var markedThrough: Int64 = 0
     private var eventsMarkedThrough: Int64 = 0
+    private var listsMarkedThrough: Int64 = 0
+    private var itemsMarkedThrough: (list: Int64, position: Int64) = (0, -1)
     private var sweptThrough: Int64 = 0
     private let generation: Int
 
@@ -66,7 +68,30 @@ struct NameSweep {
             if let user = row[2] as Int64? { users.insert(user) }
             eventCount += 1
         }
-        return count < NameSweep.stepRows && eventCount < NameSweep.stepRows
+        let lists = try Row.fetchCursor(
+            db.cachedStatement(sql: "SELECT id, user FROM list WHERE id > ? ORDER BY id LIMIT ?"),
+            arguments: [listsMarkedThrough, NameSweep.stepRows])
+        var listCount = 0
+        while let row = try lists.next() {
+            listsMarkedThrough = row[0]
+            if let user = row[1] as Int64? { users.insert(user) }
+            listCount += 1
+        }
+        let items = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT list, position, key, category_set FROM list_item
+                    WHERE (list, position) > (?, ?) ORDER BY list, position LIMIT ?
+                    """),
+            arguments: [itemsMarkedThrough.list, itemsMarkedThrough.position, NameSweep.stepRows])
+        var itemCount = 0
+        while let row = try items.next() {
+            itemsMarkedThrough = (row[0], row[1])
+            keys.insert(row[2])
+            if let set = row[3] as Int64? { sets.insert(set) }
+            itemCount += 1
+        }
+        return max(count, eventCount, listCount, itemCount) < NameSweep.stepRows
     }
 
     /// Removes the next keys that are not marked; tells whether there may be more.

@@ -2,11 +2,13 @@ import GRDB
 
 /// Keeps a log within its bounds, in steps of a few milliseconds each.
 ///
-/// The oldest accesses go first, and the events before the first access that is left. Then the names go that nothing refers to any
-/// more, and then the empty pages.
+/// The oldest accesses go first, and the events and lists before the first access that is left. The items of lists have the same
+/// bounds as accesses. Then the names go that nothing refers to any more, and then the empty pages.
 struct Retention {
     /// The rows that a step deletes at most.
     static let stepRows = 4_096
+    /// The lists that a step deletes at most.
+    static let stepLists = 16
     /// The pages that a step gives back to the file system at most.
     static let stepPages = 256
     /// The least that can be asked for in bytes.
@@ -15,12 +17,14 @@ struct Retention {
     private let bounds: AccessLog.Bounds
     /// How large the write-ahead log gets before it is written back.
     let walBytes: Int
-    /// The rows still to delete for the bound in bytes.
-    private var rowsToFree = 0
+    /// The rows and the items of lists still to delete for the bound in bytes.
+    private var (rowsToFree, itemsToFree) = (0, 0)
     private var removedSinceSweep = 0
     /// Whether the oldest accesses were deleted, so that events may be older than every access that is left. False at first:
     /// events before the first access of a log stay.
     private var mayHaveOldEvents = false
+    /// The same for lists.
+    private var mayHaveOldLists = false
     private var sweep: NameSweep?
     /// The last row that is too old while the oldest is of the future; `nil` if none was found.
     private var outdatedThrough: Int64?
@@ -40,6 +44,7 @@ struct Retention {
     mutating func step(_ file: inout LogFile, now: Int64) throws -> Bool {
         if try trim(&file, now: now) { return true }
         if try trimEvents(&file) { return true }
+        if try trimLists(&file, now: now) { return true }
         if try sweepNames(&file) { return true }
         return try fitBytes(&file)
     }
@@ -58,10 +63,7 @@ struct Retention {
                 ).execute(arguments: [count])
                 return db.changesCount
             }
-        } else if let days = bounds.days {
-            let (span, isBeyond) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000)
-            let (earliest, isBefore) = now.subtractingReportingOverflow(span)
-            if isBeyond || isBefore { return false }
+        } else if let earliest = earliest(now) {
             guard let last = try lastOutdated(file, before: earliest, now: now) else { return false }
             removed += try file.write { _, db in
                 try db.cachedStatement(
@@ -79,7 +81,7 @@ struct Retention {
             return false
         }
         file.removed(removed)
-        mayHaveOldEvents = true
+        (mayHaveOldEvents, mayHaveOldLists) = (true, true)
         rowsToFree = max(0, rowsToFree - removed)
         removedSinceSweep += removed
         return true
@@ -126,13 +128,59 @@ struct Retention {
         return removed > 0
     }
 
+    /// The time before which what was recorded is too old; `nil` for none.
+    private func earliest(_ now: Int64) -> Int64? {
+        guard let days = bounds.days else { return nil }
+        let (span, isBeyond) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000)
+        let (earliest, isBefore) = now.subtractingReportingOverflow(span)
+        return isBeyond || isBefore ? nil : earliest
+    }
+
+    /// Deletes some of the oldest lists if their items are too many, or they are too old or older than every access.
+    private mutating func trimLists(_ file: inout LogFile, now: Int64) throws -> Bool {
+        let items = try file.countedItems()
+        guard items > 0 else { return false }
+        let excess = max(itemsToFree, bounds.rows.map { items - max($0, 0) } ?? 0)
+        let earliest = earliest(now) ?? .min
+        let mayBeOld = mayHaveOldLists
+        let removed = try file.write { _, db in
+            let first = mayBeOld ? try Int64.fetchOne(db, sql: "SELECT min(id) FROM access") ?? 0 : 0
+            let oldest = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT id, time, access, (SELECT count(*) FROM list_item WHERE list = list.id)
+                        FROM list ORDER BY id LIMIT ?
+                        """), arguments: [Retention.stepLists])
+            var (last, count) = (Int64?.none, 0)
+            for row in oldest {
+                let (time, access) = (row[1] as Int64, row[2] as Int64)
+                guard count < excess || time < earliest || access < first else { break }
+                last = row[0]
+                count += row[3] as Int
+            }
+            guard let last else { return 0 }
+            try db.cachedStatement(sql: "DELETE FROM list_item WHERE list <= ?").execute(arguments: [last])
+            try db.cachedStatement(sql: "DELETE FROM list WHERE id <= ?").execute(arguments: [last])
+            return count
+        }
+        if removed == 0 {
+            (itemsToFree, mayHaveOldLists) = (0, false)
+            return false
+        }
+        file.removed(0, items: removed)
+        itemsToFree = max(0, itemsToFree - removed)
+        removedSinceSweep += removed
+        return true
+    }
+
     /// Removes names that nothing refers to, once a fourth as many rows have gone as there are.
     private mutating func sweepNames(_ file: inout LogFile) throws -> Bool {
         var current: NameSweep
         if let sweep {
             current = sweep
         } else {
-            guard removedSinceSweep >= max(1_024, try file.countedRows() / 4) else { return false }
+            let rows = try file.countedRows() + file.countedItems()
+            guard removedSinceSweep >= max(1_024, rows / 4) else { return false }
             current = NameSweep(&file)
         }
         sweep = nil
@@ -160,11 +208,12 @@ struct Retention {
         }
         if size.usedBytes > target - target / 16 {
             // Rows and names are taken to shrink alike; what is left over shows in the next round.
-            let rows = try file.countedRows()
-            if rows == 0 { return false }
+            let (rows, items) = (try file.countedRows(), try file.countedItems())
+            if rows + items == 0 { return false }
             let share = 1 - 0.9 * Double(target) / Double(size.usedBytes)
             rowsToFree = min(rows, Int(Double(rows) * share) + 1)
-            removedSinceSweep = max(removedSinceSweep, 1_024 + rows)
+            itemsToFree = min(items, Int(Double(items) * share) + 1)
+            removedSinceSweep = max(removedSinceSweep, 1_024 + rows + items)
             return true
         }
         return try size.giveBack(Retention.stepPages, of: file)

@@ -17,10 +17,13 @@ public protocol AccessRecorder: Sendable {
     func record(_ access: RecordedAccess)
     /// Records an event of prefetching, of the app or of the network. Called as for an access. By default it does nothing.
     func record(_ event: RecordedEvent)
+    /// Records a list that was shown. Called as for an access. By default it does nothing.
+    func record(_ list: RecordedList)
 }
 
 extension AccessRecorder {
     public func record(_ event: RecordedEvent) {}
+    public func record(_ list: RecordedList) {}
 }
 
 /// A recorder of accesses that can remove those of a user.
@@ -43,4 +46,7 @@ extension AccessLog: AccessRecorder {
 
     /// Records an event of an ``ImageCache``.
     public func record(_ event: RecordedEvent) { record(event: event) }
+
+    /// Records a list of the images of an ``ImageCache``.
+    public func record(_ list: RecordedList) { record(list: list) }
 }

@@ -120,6 +120,11 @@ package final class CacheEventHub: Sendable {
         if has(.recorder) { recorder?.record(event()) }
     }
 
+    /// Passes a list to the recorder. Without one, the list is not made.
+    func recorded(list: @autoclosure () -> RecordedList) {
+        if has(.recorder) { recorder?.record(list()) }
+    }
+
     /// Removes the accesses of a user from the recorder, if it can forget users.
     func forget(user: String) async throws { try await (recorder as? any UserForgetting)?.forget(user: user) }
 

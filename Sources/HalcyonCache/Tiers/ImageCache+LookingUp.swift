@@ -344,6 +344,9 @@ extension ImageCache {
     /// Passes an event to the cache's recorder, if it has one.
     package func recorded(_ event: @autoclosure () -> RecordedEvent) { hub.recorded(event()) }
 
+    /// Passes a list that is shown to the cache's recorder, if it has one.
+    package func recorded(list: @autoclosure () -> RecordedList) { hub.recorded(list: list()) }
+
     func record(_ computed: String, cost: Int, _ options: CacheOptions, _ outcome: RecordedAccess.Outcome) {
         record(
             computed, cost: cost, options.context.categories, options.context.user, outcome,

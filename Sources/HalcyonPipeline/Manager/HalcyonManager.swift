@@ -49,7 +49,7 @@ public final class HalcyonManager: Sendable {
     /// The values of options that a call leaves `nil`.
     public let defaultOptions: ImageOptions
     /// The options of calls that state none.
-    private let resolvedDefaults: SharedOptions
+    let resolvedDefaults: SharedOptions
     /// Bounds how many loads decode and process at the same time.
     public let decodeLimiter: DecodeLimiter
     /// What may be loaded. Default: what the downloader's requests allow, and files as long as nothing restricts the loads.
@@ -335,6 +335,14 @@ package protocol RequestObserver: CacheObserver {
     ///
     /// - Parameter options: those of the call, not merged with the manager's defaults.
     func requested(_ resource: Resource, _ options: ImageOptions?)
+    /// Handles a list that is shown. Called on the caller's path.
+    ///
+    /// - Parameter options: those of the call, not merged with the manager's defaults.
+    func shown(_ list: ListInPlace, _ options: ImageOptions?)
+    /// Handles that the lists of a place are no longer shown.
+    ///
+    /// - Parameter user: whose lists; `nil` for those of all users.
+    func hidden(_ place: String, user: String?)
 }
 
 /// Why a manager has no image, beside `NetworkError`, `ImageError` and the errors of a user's provider. A cancelled load ends with

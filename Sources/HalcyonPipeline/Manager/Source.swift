@@ -82,9 +82,13 @@ public struct Resource: Sendable {
         let cacheKey: String
         let categories: [String]
         let user: String?
+        let detail: Resource?
 
-        init(_ source: Source, _ cacheKey: String, _ categories: [String], _ user: String?) {
-            (self.source, self.cacheKey, self.categories, self.user) = (source, cacheKey, categories, user)
+        init(
+            _ source: Source, _ cacheKey: String, _ categories: [String], _ user: String?, _ detail: Resource?
+        ) {
+            (self.source, self.cacheKey, self.categories) = (source, cacheKey, categories)
+            (self.user, self.detail) = (user, detail)
         }
     }
 
@@ -92,7 +96,7 @@ public struct Resource: Sendable {
 
     /// Creates a resource of a source.
     public init(_ source: Source, categories: [String] = [], user: String? = nil) {
-        content = Content(source, source.cacheKey, categories, user)
+        content = Content(source, source.cacheKey, categories, user, nil)
     }
 
     /// Creates a resource of a URL, also a file's, cached under `cacheKey`, by default the URL.
@@ -103,20 +107,35 @@ public struct Resource: Sendable {
     /// The source of the image.
     public var source: Source {
         get { content.source }
-        set { content = Content(newValue, newValue.cacheKey, content.categories, content.user) }
+        set { content = Content(newValue, newValue.cacheKey, content.categories, content.user, content.detail) }
     }
     /// The key of the image in the cache.
     public var cacheKey: String { content.cacheKey }
     /// The categories of the image; the first one decides where only one can.
     public var categories: [String] {
         get { content.categories }
-        set { content = Content(content.source, content.cacheKey, newValue, content.user) }
+        set { content = Content(content.source, content.cacheKey, newValue, content.user, content.detail) }
     }
     /// The user or profile that requests the image; an empty name counts as none. Responses that are private to a user are cached for
     /// that user alone; see <doc:Manager>.
     public var user: String? {
         get { content.user }
-        set { content = Content(content.source, content.cacheKey, content.categories, newValue) }
+        set { content = Content(content.source, content.cacheKey, content.categories, newValue, content.detail) }
+    }
+    /// The image that is opened from this one, such as the large form of a thumbnail; `nil`, the default, if this image itself
+    /// is opened. Lists announce it in place of this one, with this one's categories and user where it has none; see
+    /// ``HalcyonManager/show(list:in:options:)``.
+    public var detail: Resource? {
+        get { content.detail }
+        set { content = Content(content.source, content.cacheKey, content.categories, content.user, newValue) }
+    }
+
+    /// The image that is opened: ``detail``, otherwise this one.
+    var opened: Resource {
+        guard var opened = detail else { return self }
+        if opened.categories.isEmpty { opened.categories = categories }
+        if opened.user == nil { opened.user = user }
+        return opened
     }
 }
 

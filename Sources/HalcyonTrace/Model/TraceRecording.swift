@@ -3,7 +3,7 @@ import HalcyonSupport
 
 /// What an access log has beside the accesses of a trace: the durations of fetches, and the events of prefetching.
 ///
-/// Objects are those of the trace. An object that was prefetched and never requested is numbered after them.
+/// Objects are those of the trace. An object that was prefetched and neither requested nor shown is numbered after them.
 public struct TraceRecording: Sendable {
     /// An event among the requests.
     package struct Event: Sendable, Equatable {
@@ -43,8 +43,17 @@ public struct TraceRecording: Sendable {
         var durations: [UInt32: [Int64]] = [:]
         /// Whether each access was fetched for.
         var isFetched: [Bool] = []
+        var listCount = 0
         while true {
             let batch = try reader.next()
+            for list in reader.lists {
+                guard let shown = trace.lists, listCount < shown.count else { break }
+                for (place, item) in zip(shown.items(of: listCount), list.items) {
+                    objects[ByteName(item.key)] = shown.objects[place]
+                }
+                if let name = list.user { users[name] = shown.users[listCount] }
+                listCount += 1
+            }
             if batch.isEmpty { break }
             for access in batch {
                 let (object, user) = (trace.entries[isFetched.count], trace.user(ofRequest: isFetched.count))

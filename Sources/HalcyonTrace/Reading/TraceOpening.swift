@@ -49,12 +49,9 @@ struct TraceOpening {
     private init(formatted path: String, _ options: TraceLoadOptions) throws(TraceError) {
         self.path = path
         let named = options.format ?? TraceFormat(path: path)
+        let log = named == .accessLog ? try AccessLogSource(path: path, options, notes) : nil
         let source: any ByteSource =
-            if named == .accessLog {
-                try AccessLogSource(path: path, options, notes)
-            } else {
-                try openSource(path, format: named, compression: options.compression)
-            }
+            if let log { log } else { try openSource(path, format: named, compression: options.compression) }
         // A line can request many blocks: small chunks keep what one of them requests small.
         let target = named?.hasBlocks ?? true ? max(options.chunkBytes / 16, 1) : options.chunkBytes
         reader = ChunkReader(source: source, path: path, target: target)
@@ -122,8 +119,7 @@ struct TraceOpening {
             linesBefore = 0
         case .accessLog:
             parser = CSVRowParser(
-                roles: [.time, .key, .size, .category, .user], delimiter: UInt8(ascii: ","), options: options,
-                timeUnit: timeUnit)
+                roles: log?.roles ?? [], delimiter: UInt8(ascii: ","), options: options, timeUnit: timeUnit)
             linesBefore = 0
         case .oracleGeneral:
             if options.format == nil {

@@ -49,6 +49,7 @@ extension EntryNotes {
 /// Records accesses for the test, and in a log if there is one.
 final class Recorder: AccessRecorder {
     private let list = Mutex<[RecordedAccess]>([])
+    private let shown = Mutex<[RecordedList]>([])
     private let log: AccessLog?
 
     init(into log: AccessLog? = nil) { self.log = log }
@@ -58,6 +59,13 @@ final class Recorder: AccessRecorder {
     func record(_ access: RecordedAccess) {
         list.withLock { $0.append(access) }
         log?.record(access)
+    }
+
+    var lists: [RecordedList] { shown.withLock { $0 } }
+
+    func record(_ list: RecordedList) {
+        shown.withLock { $0.append(list) }
+        log?.record(list)
     }
 }
 

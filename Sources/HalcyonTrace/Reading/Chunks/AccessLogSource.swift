@@ -1,13 +1,18 @@
 import HalcyonAccessLogReading
 import Synchronization
 
-/// A byte source that converts an access log to lines `time,key,size,category,user` without a header.
+/// A byte source that converts an access log to the lines of `AccessLogText` without their header.
 final class AccessLogSource: ByteSource {
     private var text: AccessLogText
     private let path: String
     private let notes: SourceNotes
     private var lines: [UInt8] = []
     private var given = 0
+
+    /// The columns of the lines.
+    var roles: [CSVRole] {
+        [.time, .key, .size, .category, .user] + (text.hasLists ? [.event, .list] : [])
+    }
 
     /// Opens a log. Throws an error if it cannot be read or is compressed.
     init(path: String, _ options: TraceLoadOptions, _ notes: SourceNotes) throws(TraceError) {
