@@ -80,7 +80,9 @@ extension ReplayJob {
     }
 
     private static func describing(_ prefetch: PrefetchOptions) -> String {
-        "\(prefetch.policy.name) \(prefetch.parameters.sorted { $0.key < $1.key }) \(prefetch.budget) \(prefetch.latency.shortest)"
+        // What a planner on lists learns does not depend on what is fetched.
+        let fetches = prefetch.planner.requests == .off ? "" : "\(prefetch.budget) \(prefetch.latency.shortest)"
+        return "\(prefetch.policy.name) \(prefetch.parameters.sorted { $0.key < $1.key }) \(fetches)"
     }
 
     /// Whether the prefetch policy is a planner without a model of its own.

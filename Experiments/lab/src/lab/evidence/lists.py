@@ -121,7 +121,7 @@ def baselines(folder: Path) -> str:
         plain = server(cells(folder))
         plain = plain[plain["prefetch"].isna()]
         for trace, name in TRACES.items():
-            for count in (2, 4):
+            for count in (1, 2, 4):
                 own = results[(results["trace"] == trace) & (results["count"] == count)]
                 row = [name, knowledge, str(count), _mean(plain[plain["trace"] == trace])]
                 row += [_mean(own[own["arm"] == order]) for order in BASELINES]
