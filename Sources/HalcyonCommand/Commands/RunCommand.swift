@@ -277,7 +277,7 @@ struct RunCommand: AsyncParsableCommand {
         var first = try Trace.load(path, options)
         if per == .user { first = first.selection(withUserOnly: true).trace }
         var delayed: [String] = []
-        first = try opening.applied(to: first, &delayed)
+        first = try opening.applied(to: first, isWarmup: true, &delayed)
         notes += delayed.map { "\(name): \($0)" }
         guard first.count > 0 else { throw ReplayError.data("\(path) has no request to warm up the caches with.") }
         let joined: Trace

@@ -16,6 +16,12 @@ struct ListArguments: ParsableArguments {
                 + "fetch takes time; 0 changes nothing.", valueName: "duration"))
     var openDelay = TimeSpan(microseconds: Trace.standardOpenDelay.microseconds).description.filter { $0 != " " }
 
+    @Flag(
+        help:
+            "For lists: leave out all requests but the first for each item of the list last shown to its user, so that the hit ratio is the "
+            + "share of openings that are hits. Those of a warm-up trace stay.")
+    var openingsOnly = false
+
     func validate() throws { _ = try durations }
 
     private var durations: (delay: TimeSpan, join: TimeSpan) {
@@ -30,8 +36,10 @@ struct ListArguments: ParsableArguments {
         }
     }
 
-    /// Returns the trace with its lists joined and its openings delayed, and adds a note on each that was done.
-    func applied(to trace: Trace, _ notes: inout [String]) throws -> Trace {
+    /// Returns the trace with its lists joined and its openings selected and delayed, and adds a note on each that was done.
+    ///
+    /// - Parameter isWarmup: whether it is a warm-up trace, which keeps all requests.
+    func applied(to trace: Trace, isWarmup: Bool = false, _ notes: inout [String]) throws -> Trace {
         let (delay, join) = try durations
         let joined = trace.joiningLists(within: join)
         if let (before, after) = trace.lists.map({ ($0.count, joined.lists?.count ?? 0) }), after < before {
@@ -39,6 +47,12 @@ struct ListArguments: ParsableArguments {
                 "\(before.counted("list")) of single users within \(join) are \(after.counted("list")) here: all items of one are "
                     + "taken to be known when its first is shown.")
         }
-        return joined.delayingOpenings(by: delay, &notes)
+        guard openingsOnly, !isWarmup else { return joined.delayingOpenings(by: delay, &notes) }
+        let openings = joined.keepingOpenings()
+        if openings.count == 0 { throw ReplayError.data("No request opens an item of a list: leave --openings-only out.") }
+        notes.append(
+            "\(openings.count.grouped) of \(joined.count.counted("request")) open an item of a list; the others are left out."
+        )
+        return openings.delayingOpenings(by: delay, &notes)
     }
 }

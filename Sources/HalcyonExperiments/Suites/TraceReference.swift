@@ -47,6 +47,9 @@ package struct TraceReference: Sendable, Hashable {
     package var openDelay = Trace.standardOpenDelay.microseconds
     /// The time within which the lists of a user are joined, as for `--join-lists`, in microseconds. The default is 0: none is.
     package var joinLists: Int64 = 0
+    /// Whether only first openings of items of lists are requests, as for `--openings-only`. False by default. A warm-up trace keeps all
+    /// requests.
+    package var openingsOnly = false
     /// The file of a warm-up trace, as written, which is read like ``path`` and replayed first without being counted.
     /// Nil by default.
     package var warmupTrace: String?
@@ -152,7 +155,9 @@ package struct TraceReference: Sendable, Hashable {
         let shuffled = shuffle.map { trace.shufflingSimultaneous(seed: $0) } ?? trace
         let delay = TimeSpan(microseconds: openDelay)
         let join = TimeSpan(microseconds: joinLists)
-        let ordered = shuffled.joiningLists(within: join).delayingOpenings(by: delay).trace
+        let joined = shuffled.joiningLists(within: join)
+        let ordered = (openingsOnly ? joined.keepingOpenings() : joined).delayingOpenings(by: delay).trace
+        if ordered.count == 0 { throw .data("\(path) has no opening of an item of a list.") }
         guard let warmup else { return ordered }
         let first = isPerUser ? warmup.selection(withUserOnly: true).trace : warmup
         do {
@@ -165,7 +170,7 @@ extension TraceReference {
     /// The fields of a trace in YAML, besides `path` and `name`.
     static let readingFields = [
         "then", "sizes", "columns", "header", "delimiter", "format", "time_unit", "use_ttl", "preset", "block_size",
-        "count_writes", "limit", "skip", "sort", "shuffle", "open_delay", "join_lists", "warmup_trace",
+        "count_writes", "limit", "skip", "sort", "shuffle", "open_delay", "join_lists", "openings_only", "warmup_trace",
     ]
 
     /// Reads the fields that say how to read a file and which requests to replay.
@@ -220,6 +225,7 @@ extension TraceReference {
             UInt64(try value.whole(atLeast: 0, as: "a seed"))
         }
         openDelay = try fields["open_delay"].map(Self.duration) ?? openDelay
+        if let value = fields["openings_only"] { openingsOnly = try value.truth(as: "Whether only openings count") }
         joinLists = try fields["join_lists"].map(Self.duration) ?? joinLists
     }
 

@@ -58,6 +58,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
             tensors: [:],
             metadata: [
                 "format": Self.format, "format_version": "\(Self.formatVersion)", "halcyon_version": producer,
+                "activation": SafeTensors.activation,
             ])
         requests?.write(into: &file, format: Self.format, version: Self.formatVersion, producer: producer)
         visits?.write(into: &file)

@@ -44,7 +44,7 @@ struct PrefetchLane {
     private var lastPeriod = -1
     /// The lists that are shown; `nil` without any, and for a policy that does not plan on them.
     private var shown: ShownListQueue?
-    /// The objects of the last list of each user.
+    /// The objects of the last list of each user that it did not request since.
     private var lastShown: [UInt32: Set<UInt32>] = [:]
     /// What all users opened before each period, of which each device hears with announcements.
     private let rates: AnnouncedRates?
@@ -159,7 +159,7 @@ struct PrefetchLane {
         }
         announce(dueList(at: request.time), at: request.time, isCounted: isCounted)
         if namesObjects { request.object = self.number(of: request.object) }
-        let isOpening = shown != nil && lastShown[request.user]?.contains(request.object) == true
+        let isOpening = shown != nil && lastShown[request.user]?.remove(request.object) != nil
         guard let cache = caches[number] else { return .miss }
         var access = request
         access.entry = .none

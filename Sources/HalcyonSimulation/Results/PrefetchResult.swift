@@ -123,7 +123,7 @@ public struct ListResult: Sendable, Codable, Equatable {
     public private(set) var items = 0
     /// The number of objects that were fetched when a list was shown.
     public private(set) var fetched = 0
-    /// The number of requests for an object of the list that was last shown to the user.
+    /// The number of first requests for an object of the list that was last shown to the user.
     public private(set) var openings = 0
     /// The number of these that were hits.
     public private(set) var hits = 0

@@ -356,7 +356,7 @@ extension Trace {
     }
 
     /// Returns lists with their positions among some of the requests, which are in ascending order.
-    private func placed(_ lists: [ShownLists.Element], among kept: [Int]) -> [ShownLists.Element] {
+    func placed(_ lists: [ShownLists.Element], among kept: [Int]) -> [ShownLists.Element] {
         var before = 0
         return lists.map { list in
             while before < kept.count, kept[before] < list.position { before += 1 }

@@ -104,7 +104,7 @@ struct ListReplayTests {
             // A fetch that ends at the time of the request may have ended later.
             let isHit = held[user]?[object].map { $0 < time || $0 == .min } ?? false
             hits += isHit ? 1 : 0
-            if lastShown[owner]?.contains(object) == true {
+            if lastShown[owner]?.remove(object) != nil {
                 openings += 1
                 openingHits += isHit ? 1 : 0
             }

@@ -25,4 +25,23 @@ extension Trace {
         }
         return part(Array(0..<count), lists: joined)
     }
+
+    /// Returns the trace with those requests alone that open an item of the list last shown to their user for the first time since then.
+    /// O(items + requests) expected.
+    ///
+    /// The hit ratio of such a trace is the share of openings that are hits. A log may repeat an opening, such as one for each picture of
+    /// a hotel, and have requests for objects that no list showed.
+    package func keepingOpenings() -> Trace {
+        guard let lists else { return self }
+        var shown: [UInt32: Set<UInt32>] = [:]
+        var list = 0
+        let kept = (0..<count).filter { request in
+            while list < lists.count, lists.positions[list] <= request {
+                shown[lists.users[list]] = Set(lists.objects[lists.items(of: list)])
+                list += 1
+            }
+            return shown[user(ofRequest: request)]?.remove(entries[request]) != nil
+        }
+        return part(kept, lists: placed(lists.elements, among: kept))
+    }
 }
