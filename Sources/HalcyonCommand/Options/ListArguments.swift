@@ -17,9 +17,9 @@ struct ListArguments: ParsableArguments {
     var openDelay = TimeSpan(microseconds: Trace.standardOpenDelay.microseconds).description.filter { $0 != " " }
 
     @Flag(
-        help:
-            "For lists: leave out all requests but the first for each item of the list last shown to its user, so that the hit ratio is the "
-            + "share of openings that are hits. Those of a warm-up trace stay.")
+        help: ArgumentHelp(
+            "For lists: leave out all requests but the first for each item of the list last shown to its user, so that "
+                + "the hit ratio is the share of openings that are hits. Those of a warm-up trace stay."))
     var openingsOnly = false
 
     func validate() throws { _ = try durations }
