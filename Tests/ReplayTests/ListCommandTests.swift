@@ -91,6 +91,6 @@ struct ListCommandTests {
         let run = try Replay.run("g.csv", "--policy", "lru", "--capacity", "10%", "--per", "user", in: folder)
         #expect(run.code == 0, "\(run.errors)")
         let inspection = try Replay.run("inspect", "g.csv", in: folder)
-        #expect(inspection.text.contains(model == "lists" ? "500 with 6,000 items" : "reuse by category"))
+        #expect(inspection.text.contains(model == "lists" ? "500 with 6,000 items" : "reuse rates"))
     }
 }

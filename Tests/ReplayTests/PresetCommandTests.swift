@@ -73,8 +73,30 @@ struct PresetCommandTests {
                     + (0..<200).map { "\($0),\($0 * 7 % 50),1,9,20,5,-1,-1,60,0.2,1,0,4,\($0 % 2),1\n" }.joined()
             ),
         ]
-        #expect(Set(samples.map(\.0)) == Set(TracePreset.allCases))
-        for (preset, sample) in samples {
+        let lists: [(TracePreset, String)] = [
+            (
+                .ebnerd,
+                "impression_id,impression_time,article_ids_inview,article_ids_clicked,user_id\n"
+                    + (10..<60).map { "\($0),2023-05-24 07:47:\($0),[\($0 % 9) \($0 % 7)],[\($0 % 7)],1\n" }.joined()
+            ),
+            (.mind, (10..<60).map { "\($0)\tU1\t11/11/2019 9:05:\($0) AM\t\tN\($0 % 9)-0 N\($0 % 7)-1\n" }.joined()),
+            (
+                .trivago,
+                "user_id,timestamp,action_type,reference,impressions,prices\n"
+                    + (0..<50).map { "u,\($0),clickout item,\($0 % 9),\($0 % 9)|\($0 % 7),50|\($0 + 1)\n" }.joined()
+            ),
+            (
+                .kuairand,
+                "user_id,video_id,time_ms,is_click\n" + (0..<50).map { "1,\($0 % 9),\($0)000,\($0 % 2)\n" }.joined()
+            ),
+            (
+                .contentwise,
+                "utc_ts_milliseconds,user_id,series_id,recommendation_id,recommended_series_list\n"
+                    + (0..<50).map { "\($0)000,1,\($0 % 9),\($0),[\($0 % 9) \($0 % 7)]\n" }.joined()
+            ),
+        ]
+        #expect(Set((samples + lists).map(\.0)) == Set(TracePreset.allCases))
+        for (preset, sample) in samples + lists {
             _ = try folder.file("in.txt", sample)
             let converted = try Replay.run("convert", "--preset", preset.rawValue, "in.txt", "out.csv.gz", in: folder)
             #expect(converted.code == 0, "\(preset): \(converted.errors)")
@@ -89,8 +111,9 @@ struct PresetCommandTests {
         arguments: [
             (
                 ["--preset", "nope"], 64,
-                "The value 'nope' is invalid for '--preset <preset>'. Please provide one of 'meta-cdn', 'meta-kv', "
-                    + "'wikimedia-upload', 'tencent-photo', 'twitter', 'ebnerd', 'mind', 'trivago', 'kuairand' or 'contentwise'. See 'replay inspect --help'."
+                "The value 'nope' is invalid for '--preset <preset>'. Please provide one of meta-cdn, meta-kv, "
+                    + "wikimedia-upload, tencent-photo, twitter, ebnerd, mind, trivago, kuairand, contentwise. See "
+                    + "'replay inspect --help'."
             ),
             (
                 ["--preset", "meta-kv", "--time-unit", "ms"], 64,

@@ -29,7 +29,7 @@ struct TracesReadmeTests {
                 #expect(cells(line).count == cells(lines[number - 1]).count, "line \(number + 1)")
             }
         }
-        #expect(tables == 12)
+        #expect(tables == 14)
     }
 
     @Test("The table of formats has every format with its extensions")
@@ -59,7 +59,13 @@ struct TracesReadmeTests {
             let names = row?[1].split(separator: ", ").map { $0.trimmingCharacters(in: ["`"]) } ?? []
             #expect(!names.isEmpty)
             for name in names {
-                let (header, line) = role == .key ? (name, "a") : ("key,\(name)", "a,1")
+                let (header, line) =
+                    switch role {
+                    case .key: (name, "a")
+                    case .event: ("key,\(name)", "a,opened")
+                    case .position, .list: ("key,event,\(name)", "a,opened,1")
+                    case .time, .size, .category, .user: ("key,\(name)", "a,1")
+                    }
                 let trace = try Trace.load(folder.file("t.csv", "\(header)\n\(line)\n"))
                 #expect(trace.report.columns.used.contains { $0.role == role && $0.name == name }, "\(name)")
             }

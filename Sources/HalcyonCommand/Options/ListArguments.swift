@@ -22,8 +22,6 @@ struct ListArguments: ParsableArguments {
                 + "the hit ratio is the share of openings that are hits. Those of a warm-up trace stay."))
     var openingsOnly = false
 
-    func validate() throws { _ = try durations }
-
     private var durations: (delay: TimeSpan, join: TimeSpan) {
         get throws {
             guard let delay = TimeSpan(argument: openDelay) else {
@@ -49,7 +47,9 @@ struct ListArguments: ParsableArguments {
         }
         guard openingsOnly, !isWarmup else { return joined.delayingOpenings(by: delay, &notes) }
         let openings = joined.keepingOpenings()
-        if openings.count == 0 { throw ReplayError.data("No request opens an item of a list: leave --openings-only out.") }
+        if openings.count == 0 {
+            throw ReplayError.data("No request opens an item of a list: leave --openings-only out.")
+        }
         notes.append(
             "\(openings.count.grouped) of \(joined.count.counted("request")) open an item of a list; the others are left out."
         )

@@ -53,7 +53,9 @@ struct CommandLineSentence {
 
     /// Returns the parser's message as a sentence that states what is accepted, and where the options are listed.
     func sentence(for message: String) -> String {
-        let sentence = Self.refusedValue(message) ?? Self.missingValue(message) ?? message
+        // The parser lists more than a few accepted values one a line.
+        let line = message.replacing("one of the following:\n  - ", with: "one of ").replacing("\n  - ", with: ", ")
+        let sentence = Self.refusedValue(line) ?? Self.missingValue(line) ?? line
         return "\(sentence)\(sentence.last == "." || sentence.last == "?" ? "" : ".") See '\(help)'."
     }
 

@@ -180,7 +180,7 @@ extension TraceInspection {
             let ratio = reuse.ratio.map { "a factor of \($0.decimals(1)): " } ?? ""
             lines.append(
                 (
-                    "  reuse by category",
+                    "  reuse rates",
                     "\(ratio)\(reuse.low.percent) of the requests are re-requests at the 10th percentile of categories, "
                         + "\(reuse.high.percent) at the 90th"
                 ))
@@ -196,7 +196,7 @@ extension TraceInspection {
                     + "\(mix.largestSize.grouped)), \(mix.objects.grouped) objects, \(mix.shownOnly.grouped) never requested"
             ),
             ("  opened", "\(mix.listsOpened.percent) of lists, \(mix.itemsOpened.percent) of items"),
-            ("  requests shown before", mix.requestsShown.percent),
+            ("  shown before", mix.requestsShown.percent),
         ]
         if let categories = mix.categoriesPerList { lines.append(("  categories a list", categories.decimals(1))) }
         if let opening = mix.opening {
