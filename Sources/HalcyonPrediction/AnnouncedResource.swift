@@ -24,3 +24,21 @@ public struct AnnouncedResource: Sendable {
         self.count = count
     }
 }
+
+/// How often all users of a server were shown images of a category, and opened them: the pooled profile that a device lacks.
+public struct CategoryOpenings: Sendable, Equatable {
+    /// The largest number of categories of an announcement; those behind them are left out.
+    public static let most = 10_000
+
+    /// The category.
+    public var category: String
+    /// The images of the category that were shown. A negative number is 0.
+    public var shown: Int
+    /// Of these, the images that were opened. A negative number is 0.
+    public var opened: Int
+
+    /// Creates counts of a category.
+    public init(_ category: String, shown: Int, opened: Int) {
+        (self.category, self.shown, self.opened) = (category, shown, opened)
+    }
+}

@@ -12,6 +12,8 @@ enum PrefetcherEvent: Sendable {
     case wanted(Resource, processor: String)
     /// The app announces resources and their load template; as a list, best first, if they are ranked.
     case announced([AnnouncedResource], LoadTemplate, time: Int64, isRanked: Bool = false)
+    /// The app announces what all users of a server opened.
+    case openings([CategoryOpenings], time: Int64)
     /// A list is shown, whose images have a load template.
     case shown(ListInPlace, LoadTemplate)
     /// The lists of a place are no longer shown to a user; to no user if it is `nil`.
@@ -89,7 +91,7 @@ final class EventInbox: Sendable {
                 }
             case .wanted:
                 if state.events.count < Self.bound { state.events.append(event) }
-            case .template, .announced, .hidden, .conditions, .background: state.events.append(event)
+            case .template, .announced, .openings, .hidden, .conditions, .background: state.events.append(event)
             }
             return false
         }

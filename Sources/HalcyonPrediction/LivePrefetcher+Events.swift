@@ -21,6 +21,7 @@ extension LivePrefetcher {
             for resource in resources.prefix(longest)
             where announce(resource, template, time, rank: isRanked ? rank : nil) { rank += 1 }
             statistics.unknownAnnouncements += max(resources.count - longest, 0)
+        case .openings(let openings, let time): announce(openings, time)
         case .shown(let list, let template): show(list, template)
         case .hidden(let place, let user): hide(place, user)
         case .accessed(let access): handleAccess(access)
@@ -30,6 +31,7 @@ extension LivePrefetcher {
             record(.background, for: driver.user)
             guard driver.policy.plansBetweenRequests, !driver.isStopped else { break }
             planAfterAccess()
+            planLists()
             plan(at: .background, for: driver.user)
         }
     }
@@ -75,6 +77,16 @@ extension LivePrefetcher {
         return true
     }
 
+    func announce(_ openings: [CategoryOpenings], _ time: Int64) {
+        var rates = CategoryRates()
+        for counts in openings.prefix(CategoryOpenings.most) {
+            for category in catalogue.members(of: [counts.category], telling: driver.policy) {
+                rates.note(shown: max(counts.shown, 0), opened: max(counts.opened, 0), of: category, at: time)
+            }
+        }
+        driver.policy.announce(rates)
+    }
+
     func handleAccess(_ heard: RecordedAccess) {
         // The model knows an image by its source, also where each user has an image of its own.
         let key = EntryOrigin.sharedKey(of: heard.key, user: heard.user)
@@ -100,7 +112,10 @@ extension LivePrefetcher {
             // The image is available, but the cache may have refused it.
             if !setback.isRefusal || heldKey(object, heard.user) != nil { setbacks[object] = nil }
         }
-        if shownPlaces.opened(object, by: heard.user) { statistics.lists.opened += 1 }
+        if shownPlaces.opened(object, by: heard.user) {
+            statistics.lists.opened += 1
+            planLists()
+        }
         if driver.access(access, by: heard.user, isHit: isHit) != nil {
             // A removal would have been processed first: on a miss, the fetch ended while the request waited for it.
             if isHit { statistics.used += 1 } else { statistics.usedLate += 1 }
@@ -136,11 +151,9 @@ extension LivePrefetcher {
 
     // MARK: - Lists
 
+    /// Learns the images of a list. It is planned in the next pause, or before one of them is opened, so that its fetches do not
+    /// start before the loads of what has become visible.
     func show(_ list: ListInPlace, _ template: LoadTemplate) {
-        // The accesses before the list have had their plan.
-        planAfterAccess()
-        let number = catalogue.number(ofUser: catalogue.user(list.user))
-        planAtMoments(before: list.time, of: number)
         statistics.lists.lists += 1
         statistics.lists.ignored += list.ignored
         var items: [ShownList.Item] = []
@@ -160,18 +173,31 @@ extension LivePrefetcher {
         statistics.lists.shown += items.count
         shownPlaces.show(items.map(\.object), in: list.place, to: list.user, isAppended: list.isAppended)
         guard driver.policy.plansOnLists, !driver.isStopped else { return }
-        isMemoryOnly = template.isMemoryOnly
-        let user = PrefetchUser(number: number, name: list.user)
-        let limit = driver.plan(
-            on: ShownList(user: number, time: list.time, items: items), for: user,
-            outlook: user.isNamed ? outlook(for: user) : nil, isHeld: { isHeld($0, user.name) })
-        perform(for: user)
-        count(limit: limit, isIdle: true, isReady: driver.policy.isReady)
-        plannedList = (list.place, list.user)
-        startFetches()
+        let number = catalogue.number(ofUser: catalogue.user(list.user))
+        pendingLists.append(
+            PendingList(
+                list: ShownList(user: number, time: list.time, items: items), place: list.place,
+                user: PrefetchUser(number: number, name: list.user), isMemoryOnly: template.isMemoryOnly))
+    }
+
+    /// Plans on the lists that are not planned yet, in their order.
+    func planLists() {
+        while !pendingLists.isEmpty {
+            let next = pendingLists.removeFirst()
+            planAtMoments(before: next.list.time, of: next.user.number)
+            isMemoryOnly = next.isMemoryOnly
+            let user = next.user
+            let limit = driver.plan(
+                on: next.list, for: user, outlook: user.isNamed ? outlook(for: user) : nil,
+                isHeld: { isHeld($0, user.name) })
+            perform(for: user)
+            count(limit: limit, isIdle: true, isReady: driver.policy.isReady)
+            plannedList = (next.place, user.name)
+        }
     }
 
     func hide(_ place: String, _ user: String?) {
+        planLists()
         shownPlaces.hide(place, of: user)
         guard let planned = plannedList, ByteName(planned.place) == place,
             user.map({ name in planned.user.map { ByteName($0) == name } ?? false }) ?? true
@@ -247,6 +273,7 @@ extension LivePrefetcher: RequestObserver {
         memory.forget(user: name)
         catalogue.forget(user: name)
         shownPlaces.forget(user: user)
+        pendingLists.removeAll { $0.user.isNamed(user) }
         let fetches = perform()
         if let file = host.folder.map(KeptAccessesFile.init) {
             if configuration.remembersAccesses, memory.count > 0 {
@@ -257,4 +284,13 @@ extension LivePrefetcher: RequestObserver {
         }
         for fetch in fetches { await fetch.value }
     }
+}
+
+/// A list that is shown and not planned yet.
+struct PendingList {
+    let list: ShownList
+    let place: String
+    let user: PrefetchUser
+    /// Whether its images are kept in memory alone.
+    let isMemoryOnly: Bool
 }

@@ -67,6 +67,8 @@ public actor LivePrefetcher {
     var setbacks: [UInt32: FetchSetback] = [:]
     /// The images that are shown and were not opened yet.
     var shownPlaces = ShownPlaces()
+    /// The lists that were shown and are not planned yet.
+    var pendingLists: [PendingList] = []
     /// The place and the user of the list that was planned last.
     var plannedList: (place: String, user: String?)?
     /// The objects that a list's plan fetches or has fetched and that are not used yet.
@@ -122,6 +124,13 @@ public actor LivePrefetcher {
     /// - Parameter options: as for announcements without an order.
     public nonisolated func announce(list: [AnnouncedResource], options: ImageOptions? = nil) {
         announce(list, options, isRanked: true)
+    }
+
+    /// Announces what all users of a server opened of what they were shown, by category. The planner uses it on lists in place of
+    /// the counts of this device's users, beside what this user opens. It replaces the announcement before.
+    public nonisolated func announce(openings: [CategoryOpenings]) {
+        inbox.put(.openings(openings, time: host.clock.now))
+        processEventsLater()
     }
 
     private nonisolated func announce(_ resources: [AnnouncedResource], _ options: ImageOptions?, isRanked: Bool) {
@@ -203,6 +212,7 @@ public actor LivePrefetcher {
         inbox.endWait()
         await processEvents()
         planAfterAccess(isIdle: isIdle)
+        planLists()
         planAtDueMoments()
         startFetches()
         await processEvents()

@@ -146,6 +146,12 @@ struct ObjectCatalogue: ~Copyable {
         return number
     }
 
+    /// Returns the numbers of some categories, and defines their set for a policy if it is new.
+    mutating func members(of names: [String], telling policy: any PrefetchPolicy) -> [UInt32] {
+        let set = set(of: names, telling: policy)
+        return categories.members[Int(set)]
+    }
+
     /// The categories of a set.
     func names(of set: CategorySetID) -> [String] { categories.names(ofSet: set) }
 

@@ -61,6 +61,12 @@ public struct CategoryRates: Sendable, Equatable {
         for member in members { categories[member, default: OpeningCounts()].noteShown(at: time) }
     }
 
+    /// Counts how often objects of a category were shown and opened until a time in microseconds. O(1).
+    public mutating func note(shown: Int, opened: Int, of category: UInt32, at time: Int64) {
+        total.note(shown: Float(shown), opened: Float(opened), at: time)
+        categories[category, default: OpeningCounts()].note(shown: Float(shown), opened: Float(opened), at: time)
+    }
+
     /// Counts a request for an object with these categories, at a time in microseconds. O(categories).
     public mutating func noteOpened(_ members: some Sequence<UInt32>, at time: Int64) {
         total.noteOpened(at: time)

@@ -47,7 +47,7 @@ struct ListDayTests {
         let folder = try TemporaryFolder()
         let capacity = sample.picture.cacheCost * 25 / 2
         let options = try PrefetchOptions(
-            policy: policy, budget: PrefetchBudget(parsing: "2/list,60/day"), latency: .ideal)
+            policy: policy, budget: PrefetchBudget(parsing: "2/list,600/day"), latency: .ideal)
         var logging = AccessLog.Configuration()
         logging.bounds = .none
         let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)

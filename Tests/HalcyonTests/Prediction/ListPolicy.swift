@@ -1,5 +1,6 @@
 import HalcyonEviction
-import HalcyonPrefetch
+
+@testable import HalcyonPrefetch
 
 /// A prefetch policy that proposes the first objects of a shown list that are not held, in the list's order, and records its
 /// calls. After accesses it proposes nothing.
@@ -14,6 +15,13 @@ final class ListPolicy: PrefetchPolicy {
     func announce(_ object: AnnouncedObject) {
         let (rank, count) = (object.rank.map { "\($0)" } ?? "none", object.count.map { "\($0)" } ?? "none")
         notes.add("announced \(object.object) in \(object.categories), rank \(rank), count \(count)")
+    }
+
+    func announce(_ rates: CategoryRates) {
+        let counts = rates.categories.sorted { $0.key < $1.key }.map {
+            "\($0.key): \($0.value.opened[0])/\($0.value.shown[0])"
+        }
+        notes.add("rates \(counts.joined(separator: ", ")) of \(rates.total.opened[0])/\(rates.total.shown[0])")
     }
 
     func note(_ access: Access, isHit: Bool) {
