@@ -42,6 +42,8 @@ def _arm(cell: "pd.Series[object]") -> str | None:
     settings = json.loads(str(cell["prefetch_parameters"]))
     if settings["categories"] == "off":
         return "none"
+    if cell["knowledge"] == "device" and pd.isna(cell["pretrain"]):
+        return "nothing" if settings.get("model") == "none" else "shipped"
     if cell["label_control"] != "given":
         return "permuted" if settings["profile"] == "both" else None
     return str(settings["profile"])
@@ -129,6 +131,20 @@ def baselines(folder: Path) -> str:
                 rows.append([*row, _mean(ours), precision(ours)])
     header = ["openings that are hits, %", "knowledge", "fetched of a list", "nothing fetched", *BASELINES, "lists"]
     return markdown([*header, "precision of lists, %"], rows)
+
+
+def starts(folder: Path) -> str:
+    """The ranker on a device by what it begins with."""
+    results = device(cells(folder))
+    rows = []
+    for trace, name in TRACES.items():
+        for count in (2, 4):
+            own = results[(results["trace"] == trace) & (results["count"] == count)]
+            arms = [_mean(own[own["arm"] == arm]) for arm in ("list-order", "nothing", "shipped", "both")]
+            if "–" not in arms[1:3]:
+                rows.append([name, str(count), *arms])
+    header = ["openings that are hits, %", "fetched of a list", "list-order", "lists, from nothing", "lists, shipped model"]
+    return markdown([*header, "lists, model of the same app"], rows)
 
 
 def _mean(results: pd.DataFrame) -> str:
