@@ -149,3 +149,24 @@ def starts(folder: Path) -> str:
 
 def _mean(results: pd.DataFrame) -> str:
     return "–" if results.empty else f"{100 * float(results['object_hit_ratio'].mean()):.1f}"
+
+
+def kinds(folder: Path) -> str:
+    """What labels add to the learner's hit ratio over permuted ones, by how much the rates of reuse of kinds differ."""
+    results = stored(folder)
+    learned = results[results["label"] == "learned"]
+    found: dict[tuple[str, str, str], Interval] = {}
+    for knowledge in ("device", "server"):
+        own = learned[learned["knowledge"] == knowledge]
+        sides = [own[(own["label_control"] == "given") == is_given] for is_given in (True, False)]
+        (comparison,) = compare([pairing(sides[0], sides[1], compared=["label_control"])])
+        found |= {(pair.trace, pair.capacity, knowledge): pair.interval for pair in comparison.pairs}
+    means = 100 * results[results["label_control"] == "given"].groupby(["trace", "capacity", "label"])["object_hit_ratio"].mean()
+    rows = []
+    for trace in dict.fromkeys(results["trace"]):
+        for capacity in ("20", "60", "180"):
+            row = [str(trace), capacity] + [f"{means[trace, capacity, policy]:.1f}" for policy in ("lru", "belady")]
+            rows.append([*row, *(points(found[str(trace), capacity, knowledge]) for knowledge in ("device", "server"))])
+    rows.sort(key=lambda row: int(row[0].removeprefix("R=")))
+    header = ["reuse differs by", "objects", "lru, %", "belady, %", "labels add on a device, points", "labels add on a server, points"]
+    return markdown(header, rows)
