@@ -41,7 +41,9 @@ struct ListDayTests {
         return steps
     }
 
-    @Test("Replaying the log reproduces hits and prefetches", arguments: [("list-order", 600), ("list-affinity", 600), ("lists", 60)])
+    @Test(
+        "Replaying the log reproduces hits and prefetches",
+        arguments: [("list-order", 600), ("list-affinity", 600), ("lists", 60)])
     func replayedListsEqualLiveLists(policy: String, perDay: Int) async throws {
         let sample = try EncodedPicture()
         let folder = try TemporaryFolder()
