@@ -73,7 +73,9 @@ let core: [Target] = [
         resources: [.embedInCode("Resources/device.safetensors")],
         // The interface of Accelerate that is not deprecated, and the type of its sizes.
         c: [.define("ACCELERATE_NEW_LAPACK", .when(platforms: apple))], computing),
-    module("HalcyonPrefetch", ["HalcyonLearning", "HalcyonEviction", "HalcyonSupport", "CProcessor"], computing),
+    module(
+        "HalcyonPrefetch", ["HalcyonLearning", "HalcyonEviction", "HalcyonSupport", "CProcessor"],
+        resources: [.embedInCode("Resources/lists.safetensors")], computing),
 ]
 
 let cache: [Target] = [

@@ -74,7 +74,7 @@ public struct PrefetchConfiguration: Sendable {
     var context: PrefetchContext {
         PrefetchContext(
             seed: seed, fetchLatency: fetchLatency.microseconds, idleTime: idleTime.microseconds,
-            cachesPerUser: servesOneUser)
+            cachesPerUser: servesOneUser, servesOneUser: servesOneUser)
     }
 
     /// Creates a prediction by the learned planner.

@@ -121,10 +121,13 @@ public struct PrefetchContext: Sendable {
     /// serves all users.
     public var cachesPerUser: Bool
 
+    /// Whether the policy serves one user alone, as on a device. A planner on lists then begins with the shipped model.
+    public var servesOneUser: Bool
+
     /// Creates a context. Every argument has a neutral default.
     public init(
         seed: UInt64 = 1, objects: Int = 0, nextByKey: (@Sendable (UInt32) -> UInt32?)? = nil, fetchLatency: Int64 = 0,
-        idleTime: Int64 = PlanningMoment.idleTime, cachesPerUser: Bool = false
+        idleTime: Int64 = PlanningMoment.idleTime, cachesPerUser: Bool = false, servesOneUser: Bool = false
     ) {
         self.seed = seed
         self.objects = objects
@@ -132,6 +135,7 @@ public struct PrefetchContext: Sendable {
         self.fetchLatency = fetchLatency
         self.idleTime = idleTime
         self.cachesPerUser = cachesPerUser
+        self.servesOneUser = servesOneUser
     }
 
     /// Returns whether a request at a time begins a visit of a user whose last request was at `last`; `Int64.min` for none.

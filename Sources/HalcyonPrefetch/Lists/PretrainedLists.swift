@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonLearning
 
 /// What a ``PrefetchPlanner`` has learned of lists over all users: a part of ``PretrainedPlanner``.
@@ -17,6 +18,20 @@ struct PretrainedLists: Sendable, Equatable {
         (weights, gradients) = (planner.model.weights, planner.model.squares.map { $0.squareRoot() })
         (outcomes, examples) = (planner.outcomes.list, planner.model.examples)
     }
+
+    /// The weight of the shipped model's squared gradients: a device takes steps as if its model had learned from a thousandth of the
+    /// examples, and so adapts to its user and app.
+    static let weight: Float = 0.001
+
+    /// The model that the package ships for a planner that serves one user. It was trained on synthetic users alone
+    /// (`Experiments/shipped_model.py`).
+    static let shipped: PretrainedLists = {
+        // The file is part of the module. A test reads it, so this cannot fail in a release.
+        guard let lists = try? PretrainedPlanner(parsing: Data(PackageResources.lists_safetensors)).lists else {
+            preconditionFailure("the shipped planner")
+        }
+        return lists
+    }()
 
     /// Reads the part of a file; `nil` if the file has none.
     ///
@@ -45,8 +60,12 @@ struct PretrainedLists: Sendable, Equatable {
 
 extension OnLists {
     /// Replaces what was learned over all users. What was learned of single users and objects stays.
-    func adopt(_ learned: PretrainedLists) {
-        model.adopt(weights: learned.weights, squares: learned.gradients.map { $0 * $0 }, examples: learned.examples)
+    ///
+    /// - Parameter weight: the weight of the squared gradients: a lower one makes larger steps.
+    func adopt(_ learned: PretrainedLists, weight: Float = 1) {
+        model.adopt(
+            weights: learned.weights, squares: learned.gradients.map { max($0 * $0 * weight, 1) },
+            examples: learned.examples)
         outcomes.list = learned.outcomes
     }
 }

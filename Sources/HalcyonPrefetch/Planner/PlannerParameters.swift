@@ -18,6 +18,14 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         case both
     }
 
+    /// What a planner on lists begins with.
+    public enum Model: String, CaseIterable, Sendable {
+        /// The model that the package ships where it serves one user, and nothing elsewhere.
+        case auto
+        /// Nothing.
+        case none
+    }
+
     static let maxLabelWindow = 1_000
     static let maxHidden = 64
 
@@ -57,6 +65,8 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var listPrice = 0.03
     /// Whose openings by category are known on lists. Default: both.
     public var profile = Profile.both
+    /// What it begins with on lists, unless it is given what another has learned. Default: auto.
+    public var model = Model.auto
     /// The matrix routines of the network. Default: portable.
     public var kernels = Kernels.portable
     /// The instruction set of the portable kernels, which no text can set; `nil` for the one in force.
@@ -67,7 +77,9 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The names of the parameters that decide plans: without those of moments at which nothing is planned.
     package var decisive: Set<String> {
         var names = Set(Self.table.map(\.name))
-        if lists == .off { names.subtract(["lists", "list-price", "profile"]) }
+        if lists == .off { names.subtract(["lists", "list-price", "profile", "model"]) }
+        // The standard is not stated, so that results of planners that are given a model keep their identity.
+        if model == .auto { names.remove("model") }
         if requests == .on { return names.subtracting(["requests"]) }
         names.subtract(["horizon", "price", "most-price", "hidden", "controls", "sampling", "rate", "kernels"])
         if visits == .off { names.subtract(["visits", "visit-price"]) }
@@ -104,6 +116,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         .choice("lists", \.lists, "whether it plans on lists that are shown, too"),
         .real("list-price", \.listPrice, in: 0...1, "the hits that a fetch from a list must gain on average"),
         .choice("profile", \.profile, "whose openings by category are known on lists"),
+        .choice("model", \.model, "what it begins with on lists: auto, the shipped model for one user; or none"),
         .choice(
             "kernels", \.kernels,
             "the matrix routines: portable gives the same bits on every processor, system is the machine's BLAS"),

@@ -54,6 +54,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
         within?.initialize(to: WithinVisit(parameters, context))
         between = parameters.visits == .on ? BetweenVisits(price: parameters.visitPrice, context) : nil
         lists = parameters.lists == .on ? OnLists(parameters, context) : nil
+        if context.servesOneUser, parameters.model == .auto { lists?.adopt(.shipped, weight: PretrainedLists.weight) }
         cachesPerUser = context.cachesPerUser
     }
 

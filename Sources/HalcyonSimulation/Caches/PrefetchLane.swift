@@ -70,7 +70,8 @@ struct PrefetchLane {
         let trace = facts.input?.trace
         var context = PrefetchContext(
             seed: job.options.seed, objects: trace?.objectCount ?? 0, fetchLatency: options.latency.shortest,
-            idleTime: options.idleTime, cachesPerUser: job.mode == .perUser)
+            idleTime: options.idleTime, cachesPerUser: job.mode == .perUser,
+            servesOneUser: job.hasPrefetchPolicyPerUser && !options.trainsDevices)
         if options.traits.contains(.usesKeys), let next = trace.flatMap(NextKeys.init) {
             context.nextByKey = { object in next.object(after: object) }
         }

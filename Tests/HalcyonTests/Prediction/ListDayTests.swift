@@ -41,13 +41,13 @@ struct ListDayTests {
         return steps
     }
 
-    @Test("Replaying the log reproduces hits and prefetches", arguments: ["list-order", "list-affinity", "lists"])
-    func replayedListsEqualLiveLists(policy: String) async throws {
+    @Test("Replaying the log reproduces hits and prefetches", arguments: [("list-order", 600), ("list-affinity", 600), ("lists", 60)])
+    func replayedListsEqualLiveLists(policy: String, perDay: Int) async throws {
         let sample = try EncodedPicture()
         let folder = try TemporaryFolder()
         let capacity = sample.picture.cacheCost * 25 / 2
         let options = try PrefetchOptions(
-            policy: policy, budget: PrefetchBudget(parsing: "2/list,600/day"), latency: .ideal)
+            policy: policy, budget: PrefetchBudget(parsing: "2/list,\(perDay)/day"), latency: .ideal)
         var logging = AccessLog.Configuration()
         logging.bounds = .none
         let log = AccessLog(path: "\(folder.path)/access.sqlite", logging)
@@ -88,7 +88,7 @@ struct ListDayTests {
         let statistics = await predictive.statistics
         #expect(recorder.all.map { $0.outcome != .network } == live)
         #expect(statistics.lists.prefetched == statistics.fetched && statistics.lists.used == statistics.used)
-        #expect(statistics.used > 20 && statistics.dropped > 20 && statistics.lists.opened > 100)
+        #expect(statistics.used > 0 && statistics.dropped > 0 && statistics.lists.opened > 100)
         try await log.close()
 
         let trace = try Trace.load(log.path)

@@ -272,7 +272,7 @@ struct PlanningMomentTests: PredictiveTests {
             ends.append("visitEnd of 0 at \(noon + time), limit \([2, 4, 5][requests - 1]): []")
         }
         #expect(notes.take().filter { $0.contains(" at ") } == ends)
-        #expect(PrefetchConfiguration().budget.description == "2/request,20/visit,50MB/day")
+        #expect(PrefetchConfiguration().budget.description == "2/request,4/list,20/visit,50MB/day")
     }
 
     @Test("A moment processed after the user's next access proposes nothing")

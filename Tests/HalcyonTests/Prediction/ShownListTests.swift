@@ -322,9 +322,9 @@ struct ShownListTests: PredictiveTests {
         let predictive = manager.startPredicting(try lists())
         for user in ["v", "u"] {
             manager.show(list: [Resource(fake("of-\(user)"), cacheKey: "of-\(user)", user: user)], in: "home")
+            await predictive.plan()
+            await waitUntil { started(transport) == ["of-v"] }
         }
-        await predictive.plan()
-        await waitUntil { started(transport).contains("of-v") }
         try await manager.forget(user: "v")
         #expect(transport.calls.contains(.cancel("of-v")))
         try await log.flush()

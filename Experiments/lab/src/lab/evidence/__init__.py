@@ -55,6 +55,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "devices-sizes": ("devices", devices.sizes),
     "lists-device": ("lists", lists.on_device),
     "lists-server": ("lists", lists.on_server),
+    "kinds": ("kinds", lists.kinds),
+    "lists-starts": ("lists", lists.starts),
     "lists-baselines": ("lists", lists.baselines),
     "bytes-means": ("bytes", apps.bytes_over_traces),
     "bytes": ("bytes", apps.bytes_by_policy),

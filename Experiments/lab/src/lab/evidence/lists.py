@@ -42,6 +42,8 @@ def _arm(cell: "pd.Series[object]") -> str | None:
     settings = json.loads(str(cell["prefetch_parameters"]))
     if settings["categories"] == "off":
         return "none"
+    if cell["knowledge"] == "device" and pd.isna(cell["pretrain"]):
+        return "nothing" if settings.get("model") == "none" else "shipped"
     if cell["label_control"] != "given":
         return "permuted" if settings["profile"] == "both" else None
     return str(settings["profile"])
@@ -131,5 +133,40 @@ def baselines(folder: Path) -> str:
     return markdown([*header, "precision of lists, %"], rows)
 
 
+def starts(folder: Path) -> str:
+    """The ranker on a device by what it begins with."""
+    results = device(cells(folder))
+    rows = []
+    for trace, name in TRACES.items():
+        for count in (2, 4):
+            own = results[(results["trace"] == trace) & (results["count"] == count)]
+            arms = [_mean(own[own["arm"] == arm]) for arm in ("list-order", "nothing", "shipped", "both")]
+            if "–" not in arms[1:3]:
+                rows.append([name, str(count), *arms])
+    header = ["openings that are hits, %", "fetched of a list", "list-order", "lists, from nothing", "lists, shipped model"]
+    return markdown([*header, "lists, model of the same app"], rows)
+
+
 def _mean(results: pd.DataFrame) -> str:
     return "–" if results.empty else f"{100 * float(results['object_hit_ratio'].mean()):.1f}"
+
+
+def kinds(folder: Path) -> str:
+    """What labels add to the learner's hit ratio over permuted ones, by how much the rates of reuse of kinds differ."""
+    results = stored(folder)
+    learned = results[results["label"] == "learned"]
+    found: dict[tuple[str, str, str], Interval] = {}
+    for knowledge in ("device", "server"):
+        own = learned[learned["knowledge"] == knowledge]
+        sides = [own[(own["label_control"] == "given") == is_given] for is_given in (True, False)]
+        (comparison,) = compare([pairing(sides[0], sides[1], compared=["label_control"])])
+        found |= {(pair.trace, pair.capacity, knowledge): pair.interval for pair in comparison.pairs}
+    means = 100 * results[results["label_control"] == "given"].groupby(["trace", "capacity", "label"])["object_hit_ratio"].mean()
+    rows = []
+    for trace in dict.fromkeys(results["trace"]):
+        for capacity in ("20", "60", "180"):
+            row = [str(trace), capacity] + [f"{means[trace, capacity, policy]:.1f}" for policy in ("lru", "belady")]
+            rows.append([*row, *(points(found[str(trace), capacity, knowledge]) for knowledge in ("device", "server"))])
+    rows.sort(key=lambda row: int(row[0].removeprefix("R=")))
+    header = ["reuse differs by", "objects", "lru, %", "belady, %", "labels add on a device, points", "labels add on a server, points"]
+    return markdown(header, rows)
