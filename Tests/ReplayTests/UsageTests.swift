@@ -91,7 +91,8 @@ struct UsageTests {
         Mistake(
             "t.csv --only --prefetch crystal-ball",
             """
-            There is no prefetch policy 'crystal-ball': give one of planner, markov, markov-user, popular, category-popular, \
+            There is no prefetch policy 'crystal-ball': give one of planner, lists, list-order, list-random, \
+            list-newest, list-popular, list-last-opened, list-affinity, markov, markov-user, popular, category-popular, \
             visit-refill, mithril, announced, next-key, recorded, or none.
             """),
         Mistake(
@@ -217,7 +218,8 @@ struct UsageTests {
         Mistake(
             "t.csv --columns foo",
             """
-            'foo' does not name a column: write key=…, time=…, size=…, category=… or user=…, separated by commas.
+            'foo' does not name a column: write key=…, time=…, size=…, category=…, user=…, event=…, \
+            position=… or list=…, separated by commas.
             """),
         Mistake("t.csv --bogus", "Unknown option '--bogus'. See 'replay run --help'."),
         Mistake(

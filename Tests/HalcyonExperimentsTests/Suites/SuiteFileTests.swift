@@ -196,7 +196,7 @@ struct SuiteFileTests {
                 "schema: halcyon.suite/1\ntraces: [{path: a.csv, limits: 1}]\n",
                 "s.yml:2:24: A trace has no 'limits': accepted are path, name, then, sizes, columns, header, delimiter, "
                     + "format, time_unit, use_ttl, preset, block_size, count_writes, limit, skip, sort, shuffle, "
-                    + "open_delay, join_lists, warmup_trace."
+                    + "open_delay, join_lists, openings_only, warmup_trace."
             ),
             (
                 "schema: halcyon.suite/1\ntraces: [a.csv]\nexperiments: []\n",
