@@ -127,7 +127,7 @@ extension LivePrefetcher {
     }
 
     func handleRemoval(_ type: CacheType, _ removal: Removal) {
-        let user = driver.user
+        let user = driver.served
         let object =
             type == .disk
             ? catalogue.object(inFile: removal.key)

@@ -90,6 +90,8 @@ package final class PrefetchDriver {
     package private(set) var unplanned: Access?
     /// The user of the last request.
     package private(set) var user = PrefetchUser()
+    /// The user of the last request or list, for whom the cache evicts what it evicts next.
+    package private(set) var served = PrefetchUser()
     /// The users whose visits are timed, and the times of their last requests. Empty if all are.
     private var timedUsers: [UInt32: (user: PrefetchUser, last: Int64)] = [:]
     /// The user for whom a condition held a plan or a fetch back.
@@ -146,6 +148,7 @@ package final class PrefetchDriver {
     /// - Returns: the prefetch of the object, if it was unused until now.
     package func access(_ access: Access, by name: String? = nil, isHit: Bool) -> UnusedPrefetches.Prefetch? {
         user = PrefetchUser(number: access.user, name: name)
+        served = user
         time(user, at: access.time)
         spending.begin(request: access.time, of: access.user)
         if !fetches.isEmpty { fetches[access.object]?.isWanted = true }
@@ -192,6 +195,7 @@ package final class PrefetchDriver {
     /// Forgets a user: its last request, its visit, its timers, and what is fetched for it.
     package func forget(_ name: String, number: UInt32) {
         if user.isNamed(name) { (user, unplanned) = (PrefetchUser(), nil) }
+        if served.isNamed(name) { served = PrefetchUser() }
         if queueUser.isNamed(name) {
             clearQueue()
             queueUser = PrefetchUser()
@@ -299,6 +303,7 @@ package final class PrefetchDriver {
         on list: ShownList, for user: PrefetchUser, outlook: PrefetchOutlook?, isHeld: (UInt32) -> Bool
     ) -> Int {
         spending.begin(listAt: list.time, of: list.user)
+        served = user
         let limit = outlook == nil ? 0 : limit
         var outlook = outlook ?? PrefetchOutlook(limit: 0, room: 0, holds: { _ in false })
         outlook.limit = limit

@@ -55,7 +55,8 @@ struct ListInputsTests {
         let plain = try list.items.enumerated().map { place, item -> [Double] in
             let mine = own.filter { $0.object == item.object }
             let (opened, shown) = (mine.count { !$0.isShown }, mine.count { $0.isShown })
-            let age = Double(time - (try #require(mine.last { $0.isShown } ?? mine.first)).time) / 60e6
+            let latest = mine.last { $0.isShown } ?? mine.first
+            let age = Double(time - (try #require(latest)).time) / 60e6
             let members = sets[item.categories] ?? []
             let (personal, pooled) = (taste(members, own), taste(members, events))
             let alike = members.map { member in
@@ -66,7 +67,8 @@ struct ListInputsTests {
                 ? 0 : log2((alike.reduce(0, +) / Double(members.count) + 0.5) / Double(list.items.count))
             let s = counts(events, at: time) { $0.isShown && $0.object == item.object }
             let o = counts(events, at: time) { !$0.isShown && $0.object == item.object }
-            let first = try #require(events.first { $0.object == item.object }).time
+            let earliest = events.first { $0.object == item.object }
+            let first = try #require(earliest).time
             return [
                 log2(Double(place + 1)) / 4, 1 / Double(place + 1), log2(Double(opened + 1)), log2(Double(shown + 1)),
                 log2(age + 1) / 10, 0, opened > 0 ? 1 : 0,

@@ -58,7 +58,7 @@ struct OnListsTests {
     }
 
     private func parameters(_ text: [String: String] = [:]) throws -> PlannerParameters {
-        let settings = text.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let settings = text.sorted { $0.key < $1.key }.map { PolicySpec.Setting($0.key, $0.value) }
         return try PlannerParameters.listsOnly.applying(settings, policy: "lists")
     }
 

@@ -182,7 +182,7 @@ enum DecisionCase: String, CaseIterable, Sendable {
             for proposal in plan.proposals { digests.add(5, proposal.object) }
             for verdict in plan.reconsiderations { digests.add(verdict.isLikely ? 6 : 7, verdict.object) }
             if index % 1_000 == 999 {
-                digests.add(weights: planner.snapshot(producer: "")?.weights ?? [])
+                digests.add(weights: planner.snapshot(producer: "")?.requests?.weights ?? [])
                 if isPerUser { digests.add(weights: model.learner.pointee.trainer.network.weights) }
             }
         }

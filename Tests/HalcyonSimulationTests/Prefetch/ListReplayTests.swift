@@ -199,8 +199,7 @@ struct ListReplayTests {
         let rates = AnnouncedRates(try AnnouncementOptions(parsing: "rates(every=1min)"), trace)
         let start = trace.times[0]
         #expect(rates.latest(at: start) == nil)
-        for time in stride(from: start, through: trace.times[trace.count - 1], by: 7 * Int(Self.second)).map(Int64.init)
-        {
+        for time in stride(from: start, through: trace.times[trace.count - 1], by: 7_000_000) {
             let end = start + (time - start) / 60_000_000 * 60_000_000
             var expected = CategoryRates()
             var events: [(time: Int64, order: Int, apply: (inout CategoryRates) -> Void)] = []

@@ -43,7 +43,7 @@ struct ListDayTests {
 
     @Test(
         "Replaying the log reproduces hits and prefetches",
-        arguments: [("list-order", 600), ("list-affinity", 600), ("lists", 60)])
+        arguments: [("list-order", 600), ("list-affinity", 600), ("lists", 600)])
     func replayedListsEqualLiveLists(policy: String, perDay: Int) async throws {
         let sample = try EncodedPicture()
         let folder = try TemporaryFolder()
