@@ -200,7 +200,9 @@ package struct SuiteExperiment: Sendable {
         } else if !isFirstAnnouncement {
             return []
         }
-        if job.mode == .perUser, job.knowledge == .device, job.tiers == nil, ReplayJob.begins(job.policy) {
+        if job.mode == .perUser, job.knowledge == .device, job.tiers == nil,
+            ReplayJob.begins(job.policy) || job.plannerBegins
+        {
             job.pretraining = pretraining
         } else if !isFirstPretraining {
             return []

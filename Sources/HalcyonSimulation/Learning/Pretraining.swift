@@ -86,7 +86,7 @@ extension ReplayJob {
     }
 
     /// Whether the prefetch policy is a planner without a model of its own.
-    var plannerBegins: Bool { options.prefetch?.isPlanner == true && options.prefetch?.pretrained == nil }
+    package var plannerBegins: Bool { options.prefetch?.isPlanner == true && options.prefetch?.pretrained == nil }
 
     /// What decides the models of the job. Nil if none is trained.
     package var pretrainingKey: PretrainingKey? {

@@ -16,7 +16,8 @@ struct ShippedListsTests {
     @Test("It is read, and was trained on many items")
     func isRead() {
         #expect(PretrainedLists.shipped.examples > 1_000_000)
-        #expect(PretrainedLists.shipped.weights.allSatisfy(\.isFinite))
+        let areFinite = PretrainedLists.shipped.weights.allSatisfy { $0.isFinite }
+        #expect(areFinite)
     }
 
     @Test("A planner that serves one user begins with it, unless told otherwise or given another")

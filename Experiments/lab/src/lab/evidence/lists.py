@@ -37,7 +37,7 @@ def cells(folder: Path) -> pd.DataFrame:
 
 
 def _arm(cell: "pd.Series[object]") -> str | None:
-    if cell["prefetch"] != "lists":
+    if pd.isna(cell["prefetch"]) or cell["prefetch"] != "lists":
         return None if pd.isna(cell["prefetch"]) else str(cell["prefetch"])
     settings = json.loads(str(cell["prefetch_parameters"]))
     if settings["categories"] == "off":
@@ -50,7 +50,7 @@ def _arm(cell: "pd.Series[object]") -> str | None:
 
 
 def _count(cell: "pd.Series[object]") -> int:
-    budget = str(cell["prefetch_budget"])
+    budget = str(cell["prefetch_budget"])  # "<NA>" without prefetching
     return int(budget.removesuffix("/list")) if budget.endswith("/list") else 0
 
 
