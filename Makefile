@@ -221,9 +221,9 @@ test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis devices policies peers
+EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis devices policies peers lists
 PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md \
-    Experiments/peers.md Experiments/knowledge.md
+    Experiments/peers.md Experiments/knowledge.md Experiments/lists.md
 PICTURES := --pictures Experiments/results
 LAB := $(LAB_VENV)/bin/python -m lab
 
@@ -235,6 +235,7 @@ evidence: release $(LAB_VENV)/ready
 	    $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite --dry-run | tail -n 1 || exit 1; done
 	@for suite in $(EVIDENCE); do \
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
+	@$(PYTHON) Experiments/kinds.py --replay $(REPLAY)
 	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
 # The same in five minutes: the tables and the committed notebooks against the stored results and the code, all cells of an app's tiers on the bundled traces run again, and
