@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -31,27 +33,26 @@ ARM = [*PREFETCHING, "label_control", "announce"]
 
 def cells(folder: Path) -> pd.DataFrame:
     """The cells that prefetch on lists or not at all, with their arm and the number of objects that a list may fetch."""
-    results = stored(folder)
-    every = [cell for _, cell in results.iterrows()]
-    return results.assign(arm=[_arm(cell) for cell in every], count=[_count(cell) for cell in every])
+    every = stored(folder).to_dict("records")
+    return pd.DataFrame([{**cell, "arm": _arm(cell), "count": _count(cell)} for cell in every])
 
 
-def _arm(cell: "pd.Series[object]") -> str | None:
-    if pd.isna(cell["prefetch"]) or cell["prefetch"] != "lists":
-        return None if pd.isna(cell["prefetch"]) else str(cell["prefetch"])
-    settings = json.loads(str(cell["prefetch_parameters"]))
-    if settings["categories"] == "off":
-        return "none"
+def _arm(cell: Mapping[Hashable, Any]) -> str | None:
+    if pd.isna(cell["prefetch"]):
+        return None
+    if cell["prefetch"] != "lists":
+        return str(cell["prefetch"])
+    settings = json.loads(cell["prefetch_parameters"])
     if cell["knowledge"] == "device" and pd.isna(cell["pretrain"]):
         return "nothing" if settings.get("model") == "none" else "shipped"
     if cell["label_control"] != "given":
-        return "permuted" if settings["profile"] == "both" else None
-    return str(settings["profile"])
+        return "permuted"
+    return "none" if settings["categories"] == "off" else str(settings["profile"])
 
 
-def _count(cell: "pd.Series[object]") -> int:
-    budget = str(cell["prefetch_budget"])  # "<NA>" without prefetching
-    return int(budget.removesuffix("/list")) if budget.endswith("/list") else 0
+def _count(cell: Mapping[Hashable, Any]) -> int:
+    """The objects that a list may fetch; 0 without prefetching."""
+    return 0 if pd.isna(cell["prefetch"]) else int(str(cell["prefetch_budget"]).removesuffix("/list"))
 
 
 def _known(results: pd.DataFrame, knowledge: str) -> pd.DataFrame:
@@ -72,7 +73,7 @@ def _gains(results: pd.DataFrame, first: str, second: str) -> dict[tuple[str, in
 
 def labels_add(folder: Path) -> dict[tuple[str, str, int], Interval]:
     """What the given labels add over permuted ones, by knowledge, trace and number of fetched items."""
-    found = {}
+    found: dict[tuple[str, str, int], Interval] = {}
     for knowledge in ("device", "server"):
         gains = _gains(_known(cells(folder), knowledge), "both", "permuted")
         found |= {(knowledge, trace, count): interval for (trace, count), interval in gains.items()}
@@ -82,22 +83,19 @@ def labels_add(folder: Path) -> dict[tuple[str, str, int], Interval]:
 def arms(folder: Path, knowledge: str) -> str:
     """The share of openings that are hits in each arm, and what labels add, by trace and number of fetched items."""
     results = _known(cells(folder), knowledge)
-    means = 100 * results.groupby(["trace", "count", "arm"])["object_hit_ratio"].mean().unstack("arm")
+    ratios = results.groupby(["trace", "count", "arm"])["object_hit_ratio"].mean()
+    means = {key: 100 * float(value) for key, value in ratios.items()}
     habit, label = _gains(results, "personal", "pooled"), _gains(results, "both", "permuted")
     rows = []
     for trace, name in TRACES.items():
         for count in (1, 2, 4, 8):
-            if (trace, count) not in means.index:
+            shares = [means.get((trace, count, arm)) for arm in ARMS]
+            if all(share is None for share in shares):
                 continue
-            row = [name, str(count)] + [_percent(means, trace, count, arm) for arm in ARMS]
+            row = [name, str(count)] + ["–" if share is None else f"{share:.1f}" for share in shares]
             rows.append([*row, _points(label, trace, count), _points(habit, trace, count)])
     header = ["openings that are hits, %", "fetched of a list", *ARMS.values(), "both − permuted, points"]
     return markdown([*header, "this user − all users, points"], rows)
-
-
-def _percent(means: pd.DataFrame, trace: str, count: int, arm: str) -> str:
-    value = means.loc[(trace, count)].get(arm)
-    return "–" if value is None or pd.isna(value) else f"{value:.1f}"
 
 
 def _points(found: dict[tuple[str, int], Interval], trace: str, count: int) -> str:
@@ -161,11 +159,13 @@ def kinds(folder: Path) -> str:
         sides = [own[(own["label_control"] == "given") == is_given] for is_given in (True, False)]
         (comparison,) = compare([pairing(sides[0], sides[1], compared=["label_control"])])
         found |= {(pair.trace, pair.capacity, knowledge): pair.interval for pair in comparison.pairs}
-    means = 100 * results[results["label_control"] == "given"].groupby(["trace", "capacity", "label"])["object_hit_ratio"].mean()
+    given = results[results["label_control"] == "given"]
+    ratios = given.groupby(["trace", "capacity", "label"])["object_hit_ratio"].mean()
+    means = {key: 100 * float(value) for key, value in ratios.items()}
     rows = []
     for trace in dict.fromkeys(results["trace"]):
         for capacity in ("20", "60", "180"):
-            row = [str(trace), capacity] + [f"{means[trace, capacity, policy]:.1f}" for policy in ("lru", "belady")]
+            row = [str(trace), capacity] + [f"{means[str(trace), capacity, policy]:.1f}" for policy in ("lru", "belady")]
             rows.append([*row, *(points(found[str(trace), capacity, knowledge]) for knowledge in ("device", "server"))])
     rows.sort(key=lambda row: int(row[0].removeprefix("R=")))
     header = ["reuse differs by", "objects", "lru, %", "belady, %", "labels add on a device, points", "labels add on a server, points"]
