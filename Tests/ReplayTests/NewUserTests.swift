@@ -82,7 +82,7 @@ struct NewUserTests {
         #expect(refused.code == 65)
         #expect(
             refused.errors == "replay: s.yml:4:28: 'key:b' does not name a column: write key=…, time=…, size=…, "
-                + "category=… or user=…, separated by commas.\n")
+                + "category=…, user=…, event=…, position=… or list=…, separated by commas.\n")
         _ = try folder.file("s.yml", suite("key=nope"))
         let missing = try Replay.run("check", "s.yml", in: folder)
         #expect(missing.code == 1, "an error of one run is an entry of the report")

@@ -61,8 +61,9 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     public var visitPrice = 0.01
     /// Whether it plans on lists that are shown, too. Default: off.
     public var lists = Switch.off
-    /// The hits that a fetch from a list must gain on average. Default: 0.03.
-    public var listPrice = 0.03
+    /// The hits that a fetch from a list must gain on average. Default: 0, so that the budget alone decides how many are fetched, and the
+    /// eviction cost in a full cache.
+    public var listPrice = 0.0
     /// Whose openings by category are known on lists. Default: both.
     public var profile = Profile.both
     /// What it begins with on lists, unless it is given what another has learned. Default: auto.
