@@ -30,7 +30,7 @@ def main() -> int:
     suite = Path(__file__).parent / "suites" / "kinds.yml"
     with tempfile.TemporaryDirectory() as folder:
         for factor in FACTORS:
-            settings = [f"reuse-ratio={factor}", f"users={USERS}", f"requests={REQUESTS}", "size-spread=-1"]
+            settings = [f"reuse-ratio={factor}", f"users={USERS}", f"requests={REQUESTS}", "size-spread=-1", "reuse=0.3"]
             generate = [options.replay, "generate", "kinds", "--seed", "1", "--output", f"{folder}/reuse-{factor}.csv.gz"]
             generate += [part for setting in settings for part in ("--set", setting)]
             subprocess.run(generate, check=True, stderr=subprocess.DEVNULL)
