@@ -34,6 +34,8 @@ final class OnLists {
         model = OnlineNetwork(inputs: ListInputs.count, seed: context.seed &+ 2)
     }
 
+    /// Whether the network is the shipped one, and nothing was learned since.
+    var isAsShipped = false
     /// Whether a list was shown.
     private(set) var hasLists = false
 
@@ -125,6 +127,7 @@ final class OnLists {
         for list in users[slot].takeEnded(by: time, idleTime: context.idleTime) {
             list.rows.withUnsafeBufferPointer { rows in
                 guard let first = rows.baseAddress else { return }
+                isAsShipped = false
                 for (place, isOpened) in list.isOpened.enumerated() {
                     let probability = model.learn(first + place * ListInputs.count, isRequested: isOpened)
                     outcomes.note(probability, isRequested: isOpened)

@@ -67,5 +67,6 @@ extension OnLists {
             weights: learned.weights, squares: learned.gradients.map { max($0 * $0 * weight, 1) },
             examples: learned.examples)
         outcomes.list = learned.outcomes
+        isAsShipped = false
     }
 }

@@ -76,15 +76,18 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     var blas: BLAS { BLAS(kernels, level: kernelLevel) }
 
     /// The names of the parameters that decide plans: without those of moments at which nothing is planned.
-    package var decisive: Set<String> {
-        var names = Set(Self.table.map(\.name))
-        if lists == .off { names.subtract(["lists", "list-price", "profile", "model"]) }
+    package var decisive: [String] {
+        var idle: [String] = []
+        if lists == .off { idle += ["lists", "list-price", "profile"] }
         // The standard is not stated, so that results of planners that are given a model keep their identity.
-        if model == .auto { names.remove("model") }
-        if requests == .on { return names.subtracting(["requests"]) }
-        names.subtract(["horizon", "price", "most-price", "hidden", "controls", "sampling", "rate", "kernels"])
-        if visits == .off { names.subtract(["visits", "visit-price"]) }
-        return names
+        if lists == .off || model == .auto { idle.append("model") }
+        if requests == .on {
+            idle.append("requests")
+        } else {
+            idle += ["horizon", "price", "most-price", "hidden", "controls", "sampling", "rate", "kernels"]
+            if visits == .off { idle += ["visits", "visit-price"] }
+        }
+        return Self.table.map(\.name).filter { !idle.contains($0) }
     }
 
     /// Creates the default parameters.

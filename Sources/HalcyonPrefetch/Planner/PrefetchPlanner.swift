@@ -54,7 +54,10 @@ public final class PrefetchPlanner: PrefetchPolicy {
         within?.initialize(to: WithinVisit(parameters, context))
         between = parameters.visits == .on ? BetweenVisits(price: parameters.visitPrice, context) : nil
         lists = parameters.lists == .on ? OnLists(parameters, context) : nil
-        if context.servesOneUser, parameters.model == .auto { lists?.adopt(.shipped, weight: PretrainedLists.weight) }
+        if context.servesOneUser, parameters.model == .auto {
+            lists?.adopt(.shipped, weight: PretrainedLists.weight)
+            lists?.isAsShipped = true
+        }
         cachesPerUser = context.cachesPerUser
     }
 
@@ -83,7 +86,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
     /// - Parameter producer: the version of Halcyon that is stated in the file.
     public func snapshot(producer: String) -> PretrainedPlanner? {
         let requests = within.flatMap { $0.pointee.trainer.isReady ? PretrainedRequests($0.pointee) : nil }
-        let lists = lists.flatMap { $0.model.examples > 0 ? PretrainedLists($0) : nil }
+        let lists = lists.flatMap { $0.model.examples > 0 && !$0.isAsShipped ? PretrainedLists($0) : nil }
         // Without the network for requests, a planner that has one would start with half of what it needs.
         guard within == nil ? lists != nil : requests != nil else { return nil }
         return PretrainedPlanner(
