@@ -16,6 +16,9 @@ import HalcyonTrace
 enum Main {
     static let memoryLimit = 1_000_000
     static let diskLimit = 8_000_000
+    /// The learner of a cache that many users share. By default it begins with a model for the cache of one user, which a
+    /// replay of a shared cache does not.
+    static let shared = "learned(model=none)"
 
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -33,7 +36,7 @@ enum Main {
             exit(64)
         }
         do {
-            if try await !run(policy: arguments.first ?? "learned", requests: requests, keeping: kept) { exit(1) }
+            if try await !run(policy: arguments.first ?? shared, requests: requests, keeping: kept) { exit(1) }
         } catch {
             print(error)
             exit(64)
@@ -59,7 +62,7 @@ enum Main {
 
         let recorded = try Trace.load(log.path)
         let sweep = try Sweep(
-            trace: recorded, policies: [policy] + ["lru", "learned", "belady"].filter { $0 != policy },
+            trace: recorded, policies: [policy] + ["lru", shared, "belady"].filter { $0 != policy },
             capacities: ["\(memoryLimit)"])
         let runs = await sweep.run()
         print("\nThe log of it, replayed through one cache of \(memoryLimit) bytes:")
