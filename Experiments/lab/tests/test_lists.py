@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from lab.evidence import lists
 SETTINGS = '{"categories":"%s","profile":"%s"}'
 
 
-def cell(**changes: Any) -> dict[str, Any]:
+def cell(**changes: Any) -> dict[Hashable, Any]:
     return {
         "prefetch": "lists", "prefetch_parameters": SETTINGS % ("on", "both"), "prefetch_budget": "4/list",
         "knowledge": "device", "pretrain": "other-users", "label_control": "given", **changes,
