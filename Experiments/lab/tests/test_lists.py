@@ -13,10 +13,11 @@ SETTINGS = '{"categories":"%s","profile":"%s"}'
 
 
 def cell(**changes: Any) -> dict[Hashable, Any]:
-    return {
+    given: dict[str, Any] = {
         "prefetch": "lists", "prefetch_parameters": SETTINGS % ("on", "both"), "prefetch_budget": "4/list",
         "knowledge": "device", "pretrain": "other-users", "label_control": "given", **changes,
     }  # fmt: skip
+    return dict(given.items())
 
 
 @pytest.mark.parametrize(
