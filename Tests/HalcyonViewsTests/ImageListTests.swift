@@ -103,7 +103,7 @@ struct ImageListTests {
         #expect(fixture.transport.cancels == 0)
     }
 
-    @Test("Visible rows are announced once, in their order; replaced rows anew, appended ones as a page")
+    @Test("Visible rows are announced once, in their order; replaced rows again, appended ones as a page")
     func visibleRowsAreAnnouncedOnce() async throws {
         let fixture = try ViewFixture()
         let list = list(fixture)

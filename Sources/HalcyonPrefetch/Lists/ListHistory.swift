@@ -1,9 +1,8 @@
 import HalcyonEviction
-import HalcyonLearning
 
 /// What all users of a planner have opened of what they were shown.
 ///
-/// Bytes: some 100 an object and a category.
+/// Bytes: some 100 an object, and ``rates``.
 struct ListHistory {
     /// An object that was shown or requested.
     struct Object {
@@ -12,166 +11,23 @@ struct ListHistory {
     }
 
     private(set) var objects: [UInt32: Object] = [:]
-    private(set) var categories: [UInt32: OpeningCounts] = [:]
-    private(set) var total = OpeningCounts()
-    /// Whether ``categories`` and ``total`` are those of a server, which replace what was seen here.
+    private(set) var rates = CategoryRates()
+    /// Whether ``rates`` are those of a server, which replace what was seen here.
     private var isAnnounced = false
 
     mutating func noteShown(_ item: ShownList.Item, _ members: UnsafeBufferPointer<UInt32>, at time: Int64) {
-        objects[item.object, default: Object(firstTime: time)].counts.noteShown(at: time)
-        guard !isAnnounced else { return }
-        total.noteShown(at: time)
-        for member in members { categories[member, default: OpeningCounts()].noteShown(at: time) }
+        objects[item.object, default: Object(firstTime: time)].counts.note(shown: 1, at: time)
+        if !isAnnounced { rates.noteShown(members, at: time) }
     }
 
     mutating func noteOpened(_ object: UInt32, _ members: UnsafeBufferPointer<UInt32>, at time: Int64) {
-        objects[object, default: Object(firstTime: time)].counts.noteOpened(at: time)
-        guard !isAnnounced else { return }
-        total.noteOpened(at: time)
-        for member in members { categories[member, default: OpeningCounts()].noteOpened(at: time) }
+        objects[object, default: Object(firstTime: time)].counts.note(opened: 1, at: time)
+        if !isAnnounced { rates.noteOpened(members, at: time) }
     }
 
     /// Takes over the counts of a server.
-    mutating func adopt(_ rates: CategoryRates) {
-        isAnnounced = true
-        (categories, total) = (rates.categories, rates.total)
-    }
+    mutating func adopt(_ rates: CategoryRates) { (self.rates, isAnnounced) = (rates, true) }
 
     /// The heap bytes, approximately.
-    var byteCount: Int {
-        objects.capacity * MemoryLayout<(UInt32, Object)>.stride
-            + categories.capacity * MemoryLayout<(UInt32, OpeningCounts)>.stride
-    }
-}
-
-/// How often all users of a server opened what they were shown, by category.
-public struct CategoryRates: Sendable, Equatable {
-    private(set) var categories: [UInt32: OpeningCounts] = [:]
-    private(set) var total = OpeningCounts()
-
-    /// Creates rates of nothing.
-    public init() {}
-
-    /// The number of categories.
-    public var count: Int { categories.count }
-
-    /// Counts an object with these categories that was shown to a user, at a time in microseconds. O(categories).
-    public mutating func noteShown(_ members: some Sequence<UInt32>, at time: Int64) {
-        total.noteShown(at: time)
-        for member in members { categories[member, default: OpeningCounts()].noteShown(at: time) }
-    }
-
-    /// Counts how often objects of a category were shown and opened until a time in microseconds. O(1).
-    public mutating func note(shown: Int, opened: Int, of category: UInt32, at time: Int64) {
-        total.note(shown: Float(shown), opened: Float(opened), at: time)
-        categories[category, default: OpeningCounts()].note(shown: Float(shown), opened: Float(opened), at: time)
-    }
-
-    /// Counts a request for an object with these categories, at a time in microseconds. O(categories).
-    public mutating func noteOpened(_ members: some Sequence<UInt32>, at time: Int64) {
-        total.noteOpened(at: time)
-        for member in members { categories[member, default: OpeningCounts()].noteOpened(at: time) }
-    }
-}
-
-/// What one user has opened of what it was shown, and the lists whose outcome is not known yet.
-struct ListUser {
-    /// The most objects that are remembered of a user, and the most categories.
-    static let bound = 4_096
-    /// The most lists that wait for their outcome. A page that is appended to a list is a list of its own.
-    static let mostPending = 4
-    /// The most evictions that are remembered.
-    private static let mostEvicted = 32
-
-    /// An object that was shown to the user, or requested.
-    struct Object {
-        var shown: Float = 0
-        var opened: Float = 0
-        var time: Int64
-    }
-
-    /// A list that was shown.
-    struct Pending {
-        let time: Int64
-        let objects: [UInt32]
-        let rows: [Float]
-        var isOpened: [Bool]
-    }
-
-    private(set) var objects: [UInt32: Object] = [:]
-    private(set) var categories: [UInt32: OpeningCounts] = [:]
-    private(set) var total = OpeningCounts()
-    private(set) var lastCategories: CategorySetID = 0
-    private(set) var pending: [Pending] = []
-    private var evicted: [UInt32] = []
-
-    mutating func noteShown(_ list: ShownList, rows: [Float], _ sets: borrowing CategorySetMembers) {
-        for item in list.items {
-            objects[item.object, default: Object(time: list.time)].shown += 1
-            objects[item.object]?.time = list.time
-            total.noteShown(at: list.time)
-            for member in sets[item.categories] {
-                categories[member, default: OpeningCounts()].noteShown(at: list.time)
-            }
-        }
-        pending.append(
-            Pending(
-                time: list.time, objects: list.items.map(\.object), rows: rows,
-                isOpened: Array(repeating: false, count: list.items.count)))
-        forgetOldest()
-    }
-
-    mutating func noteOpened(_ access: Access, _ members: UnsafeBufferPointer<UInt32>) {
-        objects[access.object, default: Object(time: access.time)].opened += 1
-        total.noteOpened(at: access.time)
-        for member in members { categories[member, default: OpeningCounts()].noteOpened(at: access.time) }
-        if access.categories > 0 { lastCategories = access.categories }
-        for list in pending.indices {
-            for place in pending[list].objects.indices where pending[list].objects[place] == access.object {
-                pending[list].isOpened[place] = true
-            }
-        }
-        forgetOldest()
-    }
-
-    /// Removes and returns the lists whose outcome is known: those that ended before a time, and those that are too many.
-    mutating func takeEnded(by time: Int64, idleTime: Int64) -> [Pending] {
-        var count = max(0, pending.count - Self.mostPending)
-        while count < pending.count, pending[count].time.addingReportingOverflow(idleTime).partialValue <= time {
-            count += 1
-        }
-        defer { pending.removeFirst(count) }
-        return Array(pending.prefix(count))
-    }
-
-    mutating func noteEvicted(_ object: UInt32) {
-        if evicted.count == Self.mostEvicted { evicted.removeFirst() }
-        evicted.append(object)
-    }
-
-    /// Returns whether a requested object was one of the last to be evicted.
-    mutating func takeEvicted(_ object: UInt32) -> Bool {
-        guard let place = evicted.lastIndex(of: object) else { return false }
-        evicted.remove(at: place)
-        return true
-    }
-
-    /// Forgets half of the objects or categories, those with the earliest changes, once there are twice as many as ``bound``.
-    private mutating func forgetOldest() {
-        if objects.count >= 2 * Self.bound {
-            let kept = objects.sorted { ($1.value.time, $1.key) < ($0.value.time, $0.key) }.prefix(Self.bound)
-            objects = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
-        }
-        if categories.count >= 2 * Self.bound {
-            let kept = categories.sorted { ($1.value.time, $1.key) < ($0.value.time, $0.key) }.prefix(Self.bound)
-            categories = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
-        }
-    }
-
-    /// The heap bytes, approximately.
-    var byteCount: Int {
-        objects.capacity * MemoryLayout<(UInt32, Object)>.stride
-            + categories.capacity * MemoryLayout<(UInt32, OpeningCounts)>.stride
-            + pending.reduce(0) { $0 + $1.rows.capacity * 4 + $1.objects.capacity * 5 }
-    }
+    var byteCount: Int { objects.capacity * MemoryLayout<(UInt32, Object)>.stride + rates.byteCount }
 }

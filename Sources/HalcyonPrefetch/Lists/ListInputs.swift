@@ -57,7 +57,7 @@ struct ListInputs: ~Copyable {
             if usesCategories {
                 let members = sets[item.categories]
                 if profile != .pooled {
-                    let taste = taste(members, user.categories, user.total, at: list.time)
+                    let taste = taste(members, user.rates, at: list.time)
                     for span in 0..<3 {
                         values[place * width + Input.ownRate.rawValue + span] = taste.rate[span]
                         values[place * width + Input.ownPart.rawValue + span] = taste.part[span]
@@ -65,7 +65,7 @@ struct ListInputs: ~Copyable {
                     set(.likeLast, members.contains(where: last.contains) ? 1 : 0)
                 }
                 if profile != .personal {
-                    let taste = taste(members, all.categories, all.total, at: list.time)
+                    let taste = taste(members, all.rates, at: list.time)
                     for span in 0..<3 {
                         values[place * width + Input.commonRate.rawValue + span] = taste.rate[span]
                         values[place * width + Input.commonPart.rawValue + span] = taste.part[span]
@@ -98,14 +98,13 @@ struct ListInputs: ~Copyable {
     /// Returns how readily categories are opened against all of them, and their part of all openings, over three spans of time. Both
     /// are binary logarithms, means over the categories; 0 without a category.
     private func taste(
-        _ members: UnsafeBufferPointer<UInt32>, _ categories: [UInt32: OpeningCounts], _ total: OpeningCounts,
-        at time: Int64
+        _ members: UnsafeBufferPointer<UInt32>, _ rates: CategoryRates, at time: Int64
     ) -> (rate: SIMD4<Float>, part: SIMD4<Float>) {
         var (rate, part) = (SIMD4<Float>.zero, SIMD4<Float>.zero)
-        let total = total.decayed(to: time)
+        let total = rates.total.decayed(to: time)
         let usual = (total.opened + 1) / (total.shown + 8)
         for member in members {
-            let counts = (categories[member] ?? OpeningCounts()).decayed(to: time)
+            let counts = (rates.categories[member] ?? OpeningCounts()).decayed(to: time)
             let expected = Self.trust * usual
             for span in 0..<3 {
                 rate[span] += FastMath.log2(

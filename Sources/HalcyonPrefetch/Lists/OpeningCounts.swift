@@ -25,20 +25,10 @@ struct OpeningCounts: BitwiseCopyable, Equatable {
         return counts
     }
 
-    mutating func noteShown(at time: Int64) { note(shown: 1, opened: 0, at: time) }
-
-    mutating func noteOpened(at time: Int64) { note(shown: 0, opened: 1, at: time) }
-
-    mutating func note(shown: Float, opened: Float, at time: Int64) {
-        change(at: time) {
-            $0.shown += shown
-            $0.opened += opened
-        }
-    }
-
-    private mutating func change(at time: Int64, _ body: (inout OpeningCounts) -> Void) {
+    mutating func note(shown: Float = 0, opened: Float = 0, at time: Int64) {
         self = decayed(to: time)
         self.time = max(self.time, time)
-        body(&self)
+        self.shown += shown
+        self.opened += opened
     }
 }

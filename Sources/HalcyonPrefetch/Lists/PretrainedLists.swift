@@ -3,8 +3,10 @@ import HalcyonLearning
 
 /// What a ``PrefetchPlanner`` has learned of lists over all users: a part of ``PretrainedPlanner``.
 ///
-/// In the file it has the arrays `lists.network` and `lists.gradients`, the weights and the root of the sum of each weight's
-/// squared gradients, and `lists.outcomes`, 2 × bins of probability: the predictions, and those that came true.
+/// In the file it has three arrays:
+///
+/// - `lists.network` and `lists.gradients`: the weights, and the root of the sum of each weight's squared gradients;
+/// - `lists.outcomes`, 2 × bins of probability: the predictions, and those that came true.
 struct PretrainedLists: Sendable, Equatable {
     private static let prefix = "lists."
 
@@ -19,8 +21,8 @@ struct PretrainedLists: Sendable, Equatable {
         (outcomes, examples) = (planner.outcomes.list, planner.model.examples)
     }
 
-    /// The weight of the shipped model's squared gradients: a device takes steps as if its model had learned from a thousandth of the
-    /// examples, and so adapts to its user and app.
+    /// The weight of the shipped model's squared gradients. A device takes steps as if its model had learned from a thousandth of the
+    /// examples. So it adapts to its user and app.
     static let weight: Float = 0.001
 
     /// The model that the package ships for a planner that serves one user. It was trained on synthetic users alone

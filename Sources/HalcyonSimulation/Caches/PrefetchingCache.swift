@@ -94,26 +94,31 @@ final class PrefetchingCache {
 
     /// Prefetches what the policy proposes at a moment between requests.
     func prefetch(at moment: PlanningMoment, isCounted: Bool, counts: inout PrefetchTally) {
-        cache.now = moment.time
-        arrive(before: moment.time, &counts)
-        _ = driver.plan(
-            at: moment, for: PrefetchUser(number: moment.user), outlook: outlook(room: capacity - cache.used),
-            isHeld: isResidentOrFetched)
-        let before = counts.fetched
-        carryOut(after: event(at: moment.time, of: moment.user), isCounted: isCounted, &counts)
-        counts.fetchedBetweenRequests += counts.fetched - before
+        let fetched = prefetch(at: moment.time, of: moment.user, isCounted: isCounted, &counts) {
+            _ = driver.plan(at: moment, for: $0, outlook: $1, isHeld: isResidentOrFetched)
+        }
+        counts.fetchedBetweenRequests += fetched
     }
 
     /// Prefetches what the policy proposes on a list that is shown.
     func prefetch(on list: ShownList, isCounted: Bool, counts: inout PrefetchTally) {
-        cache.now = list.time
-        arrive(before: list.time, &counts)
-        _ = driver.plan(
-            on: list, for: PrefetchUser(number: list.user), outlook: outlook(room: capacity - cache.used),
-            isHeld: isResidentOrFetched)
+        let fetched = prefetch(at: list.time, of: list.user, isCounted: isCounted, &counts) {
+            _ = driver.plan(on: list, for: $0, outlook: $1, isHeld: isResidentOrFetched)
+        }
+        if isCounted { counts.lists.note(items: list.items.count, fetched: fetched) }
+    }
+
+    /// Prefetches what a plan proposes that no request comes before, and returns how many prefetches are counted.
+    private func prefetch(
+        at time: Int64, of user: UInt32, isCounted: Bool, _ counts: inout PrefetchTally,
+        plan: (PrefetchUser, PrefetchOutlook) -> Void
+    ) -> Int {
+        cache.now = time
+        arrive(before: time, &counts)
+        plan(PrefetchUser(number: user), outlook(room: capacity - cache.used))
         let before = counts.fetched
-        carryOut(after: event(at: list.time, of: list.user), isCounted: isCounted, &counts)
-        if isCounted { counts.lists.note(items: list.items.count, fetched: counts.fetched - before) }
+        carryOut(after: event(at: time, of: user), isCounted: isCounted, &counts)
+        return counts.fetched - before
     }
 
     private func outlook(room: Int) -> PrefetchOutlook {

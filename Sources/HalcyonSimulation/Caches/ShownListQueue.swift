@@ -1,8 +1,9 @@
 import HalcyonPrefetch
 import HalcyonTrace
 
-/// The lists of a trace in the order in which a run hands them to prefetch policies: those of all users in order of time, or those of one
-/// user after the other.
+/// The lists of a trace in the order in which a run hands them to prefetch policies.
+///
+/// Those of all users come in order of time, or those of one user come after the other.
 struct ShownListQueue {
     private let lists: ShownLists
     private let unit: CacheUnit

@@ -126,7 +126,7 @@ struct ListInputsTests {
         }
     }
 
-    @Test("An object that nobody was shown is new and unknown; without categories theirs are 0")
+    @Test("An object of no earlier list is new and unknown; without categories their inputs are 0")
     func newObjectsAndNoCategories() {
         var inputs = ListInputs(usesCategories: false, profile: .both)
         inputs.sets.define(1, members: [4])
