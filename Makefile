@@ -236,6 +236,7 @@ evidence: release $(LAB_VENV)/ready
 	@for suite in $(EVIDENCE); do \
 	    echo "$$suite:" && $(REPLAY) sweep Experiments/suites/$$suite.yml --results Experiments/results/$$suite || exit 1; done
 	@$(PYTHON) Experiments/kinds.py --replay $(REPLAY)
+	@$(PYTHON) Experiments/first_requests.py --replay $(REPLAY)
 	@$(LAB) evidence Experiments/results $(PAGES) $(PICTURES)
 
 # The same in five minutes: the tables and the committed notebooks against the stored results and the code, all cells of an app's tiers on the bundled traces run again, and

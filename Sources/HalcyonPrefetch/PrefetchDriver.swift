@@ -264,6 +264,7 @@ package final class PrefetchDriver {
             (queueUser, isQueueOfList) = (user, false)
         }
         if isCrowded { unused.next(of: access.user, into: &due) } else { due.removeAll(keepingCapacity: true) }
+        spending.spend(ofList: false)
         var outlook = outlook
         (outlook.limit, outlook.unused) = (limit, due)
         plan.removeAll()
@@ -345,6 +346,7 @@ package final class PrefetchDriver {
     ///   be fetched for the user.
     package func nextFetch(size: (_ object: UInt32, _ user: PrefetchUser) -> Int?) -> Start? {
         if isPaused { clearQueue() }
+        spending.spend(ofList: isQueueOfList)
         while fetches.count < maxConcurrent, head < queue.count {
             let object = queue[head]
             head += 1

@@ -67,4 +67,55 @@ struct VisitSpendingTests {
         #expect(budget.perVisit.objects == 20 && budget.description == "2/request,20/visit,50MB/day")
         #expect(throws: PrefetchBudgetError.self) { try PrefetchBudget(parsing: "2/visits") }
     }
+
+    @Test("Lists before the first request are of its visit; 30 minutes after the last of them another starts")
+    func listsBelongToTheVisit() throws {
+        var spending = try spending("4/list,5/visit")
+        spending.begin(listAt: 0, of: 1)
+        for _ in 0..<4 { spending.spend(size: 1) }
+        spending.begin(listAt: minute, of: 2)
+        #expect(spending.objectsLeft == 4, "another user's")
+        spending.begin(listAt: 2 * minute, of: 1)
+        #expect(spending.objectsLeft == 1)
+        spending.spend(size: 1)
+        spending.begin(request: 31 * minute, of: 1)
+        #expect(spending.objectsLeft == 0, "29 minutes after the last list")
+        spending.begin(listAt: 60 * minute, of: 1)
+        #expect(spending.objectsLeft == 0, "29 minutes after the request")
+        spending.begin(listAt: 90 * minute, of: 1)
+        #expect(spending.objectsLeft == 4)
+    }
+
+    @Test("A list is shown beside requests: each spends its own limit, and gets its own refunds")
+    func listsAndRequestsSpendApart() throws {
+        var spending = try spending("1/request,3/list")
+        spending.begin(listAt: 0, of: 1)
+        let ofList = spending.spend(size: 1)
+        spending.begin(request: 1, of: 1)
+        let ofRequest = spending.spend(size: 1)
+        #expect(spending.objectsLeft == 0)
+        spending.spend(ofList: true)
+        #expect(spending.objectsLeft == 2)
+        spending.refund(ofRequest)
+        #expect(spending.objectsLeft == 2)
+        spending.refund(ofList)
+        #expect(spending.objectsLeft == 3)
+        spending.spend(ofList: false)
+        #expect(spending.objectsLeft == 1)
+        spending.begin(listAt: 2, of: 1)
+        spending.refund(ofList)
+        #expect(spending.objectsLeft == 3, "the list of the payment is over")
+    }
+
+    @Test("Of users who saw lists alone, those whose visit is over are forgotten")
+    func listsOfManyUsersAreForgotten() throws {
+        var spending = try spending("1/list,1/visit")
+        for user in UInt32(0)..<100_000 {
+            spending.begin(listAt: Int64(user) * minute, of: user)
+            spending.spend(size: 1)
+        }
+        spending.begin(listAt: 99_990 * minute, of: 99_990)
+        #expect(spending.objectsLeft == 0, "ten minutes later it is the same visit")
+        #expect(spending.visitCount < 3_000)
+    }
 }

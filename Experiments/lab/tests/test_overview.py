@@ -13,7 +13,9 @@ import pytest
 from conftest import documents
 
 from lab.errors import ResultsError
+from lab.evidence import kinds
 from lab.frontier import PRICES, frontier, points
+from lab.kinds_map import kinds_map
 from lab.overview import overview
 
 EXPERIMENTS = Path(__file__).parents[2]
@@ -54,8 +56,33 @@ def test_frontier_has_the_precision_and_coverage_of_the_cells() -> None:
     assert len(list(picture.iter(f"{SVG}circle"))) == sum(len(of) for of in drawn.values())
 
 
+def test_map_of_kinds_has_the_gains_of_the_cells_and_the_real_traces() -> None:
+    ratios: dict[tuple[str, str, str, bool], list[float]] = defaultdict(list)
+    for cell in documents(EXPERIMENTS / "results/kinds"):
+        run = cell["identity"]
+        if cell["label"] == "learned":
+            of = (cell["trace"]["name"], run["capacity"], run["knowledge"], run["labels"] == "given")
+            ratios[of].append(cell["counts"]["hits"] / cell["counts"]["requests"])
+    picture = ElementTree.fromstring(kinds_map(EXPERIMENTS / "results"))
+    texts = [text.text or "" for text in picture.iter(f"{SVG}text")]
+    gains = [text for text in texts if re.fullmatch(r"[+−][0-9]\.[0-9][0-9]", text)]
+    order = [
+        (f"R={factor}", capacity, knowledge)
+        for knowledge in ("device", "server")
+        for capacity in ("20", "60", "180")
+        for factor in (1, 2, 4, 8, 16, 32)
+    ]
+    assert len(gains) == len(order) == 36
+    for text, (trace, capacity, knowledge) in zip(gains, order):
+        given, permuted = (mean(ratios[trace, capacity, knowledge, is_given]) for is_given in (True, False))
+        expected = 100 * (given - permuted)
+        assert float(text.replace("−", "-")) == pytest.approx(expected, abs=0.0051)
+    for name, ratio in kinds.reuse_ratios(EXPERIMENTS / "results/kinds").items():
+        assert texts.count(name) == (0 if ratio is None else 2)
+
+
 def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
-    for draw in (overview, frontier):
+    for draw in (overview, frontier, kinds_map):
         with pytest.raises(ResultsError):
             draw(tmp_path)
 

@@ -18,30 +18,47 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// The budget. If a limit is lowered below the sum already spent, nothing is left.
     public var budget: PrefetchBudget
 
-    /// The requests of a user's visit and what it spent.
+    /// The requests and lists of a user's visit and what it spent.
     private struct Visit: Sendable, Equatable {
         var sum = Sum()
         var requests = 0
         var lastRequest = Int64.min
+        var lastList = Int64.min
         /// The last moment; `Int64.min` for none.
         var lastMoment = Int64.min
+        var number = 0
+
+        var isBegun: Bool { requests > 0 || lastList > .min }
+
+        /// Whether it is over at a time.
+        func isOver(at time: Int64, idleTime: Int64) -> Bool {
+            isBegun && max(lastRequest, lastList).addingReportingOverflow(idleTime).partialValue <= time
+        }
+    }
+
+    /// What a request or a list has spent.
+    private struct Part: Sendable, Equatable {
+        var sum = Sum()
         var number = 0
     }
 
     private let idleTime: Int64
     private var visits: [UInt32: Visit] = [:]
+    /// The number of visits at which those with lists alone that are over are removed.
+    private var sweepAt = firstSweep
+    private static let firstSweep = 1_024
     /// The visit of the last request or moment, whose user is ``user``.
     private var visit = Visit()
     private var user: UInt32 = .max
     /// What may spend now.
     private enum Turn { case request, list, moment }
     private var turn = Turn.request
-    /// What the request or the list has spent.
-    private var request = Sum()
+    /// The request, and the list. Both go on side by side: a list is still shown after a request.
+    private var (request, list) = (Part(), Part())
     private var minute = Sum()
     private var day = Sum()
     private var total = Sum()
-    private var requestNumber = 0
+    private var partNumber = 0
     private var minuteNumber = Int64.min
     private var dayNumber = Int64.min
 
@@ -65,13 +82,12 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///   - time: the wall time in microseconds.
     ///   - user: the user whose visit the request belongs to; those of unknown users are one.
     public mutating func begin(request time: Int64, of user: UInt32 = .max) {
-        take(visitOf: user)
-        if visit.requests > 0, visit.lastRequest.addingReportingOverflow(idleTime).partialValue <= time {
-            visit = Visit(number: visit.number + 1)
-        }
+        take(visitOf: user, at: time)
+        beginVisit(at: time)
         visit.requests += 1
         visit.lastRequest = max(visit.lastRequest, time)
         turn = .request
+        request = nextPart()
         advance(to: time)
     }
 
@@ -79,8 +95,11 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///
     /// - Parameter time: the wall time in microseconds.
     public mutating func begin(listAt time: Int64, of user: UInt32) {
-        take(visitOf: user)
+        take(visitOf: user, at: time)
+        beginVisit(at: time)
+        visit.lastList = max(visit.lastList, time)
         turn = .list
+        list = nextPart()
         advance(to: time)
     }
 
@@ -88,10 +107,16 @@ public struct PrefetchSpending: Sendable, Equatable {
     ///
     /// - Parameter time: the wall time in microseconds.
     public mutating func begin(momentAt time: Int64, of user: UInt32) {
-        take(visitOf: user)
+        take(visitOf: user, at: time)
         visit.lastMoment = max(visit.lastMoment, time)
         turn = .moment
+        request = nextPart()
         advance(to: time)
+    }
+
+    /// Says whether the list that was begun last spends next, or the last request or moment.
+    package mutating func spend(ofList isOfList: Bool) {
+        if isOfList { turn = .list } else if turn == .list { turn = .request }
     }
 
     /// Returns the last request and the last moment of a user's visit; `nil` for a user without a visit. The moment is `Int64.min` if
@@ -101,22 +126,36 @@ public struct PrefetchSpending: Sendable, Equatable {
         return (visit.lastRequest, visit.lastMoment)
     }
 
+    /// The number of visits that are remembered beside that of the last request, list or moment.
+    package var visitCount: Int { visits.count }
+
     /// Forgets the visit of a user. Its next request begins another.
     package mutating func forget(visitOf user: UInt32) {
         visits[user] = nil
         if user == self.user { visit = Visit(number: visit.number + 1) }
     }
 
-    private mutating func take(visitOf next: UInt32) {
-        guard next != user || visit.requests == 0 else { return }
-        if visit.requests > 0 { visits[user] = visit }
+    private mutating func take(visitOf next: UInt32, at time: Int64) {
+        guard next != user else { return }
+        if visit.isBegun { visits[user] = visit }
         visit = visits[next] ?? Visit()
         user = next
+        guard visits.count >= sweepAt else { return }
+        // Visits with requests are forgotten by the owner; those with lists alone spend nothing once they are over.
+        visits = visits.filter { $0.value.requests > 0 || !$0.value.isOver(at: time, idleTime: idleTime) }
+        sweepAt = max(Self.firstSweep, 2 * visits.count)
+    }
+
+    private mutating func beginVisit(at time: Int64) {
+        if visit.isOver(at: time, idleTime: idleTime) { visit = Visit(number: visit.number + 1) }
+    }
+
+    private mutating func nextPart() -> Part {
+        partNumber += 1
+        return Part(number: partNumber)
     }
 
     private mutating func advance(to time: Int64) {
-        request = Sum()
-        requestNumber += 1
         Self.move(&minuteNumber, &minute, to: Self.floor(time, 60_000_000))
         Self.move(&dayNumber, &day, to: Self.floor(time, 86_400_000_000))
     }
@@ -153,7 +192,13 @@ public struct PrefetchSpending: Sendable, Equatable {
     }
 
     /// What counts against ``requestLimit``.
-    private var requestSum: Sum { turn == .moment ? visit.sum : request }
+    private var requestSum: Sum {
+        switch turn {
+        case .request: request.sum
+        case .list: list.sum
+        case .moment: visit.sum
+        }
+    }
 
     /// The limit of the request, of the list, or of all requests of the visit.
     private var requestLimit: PrefetchBudget.Limit {
@@ -166,6 +211,15 @@ public struct PrefetchSpending: Sendable, Equatable {
             limit.map { $0.multipliedReportingOverflow(by: visit.requests).overflow ? .max : $0 * visit.requests }
         }
         return PrefetchBudget.Limit(objects: times(budget.perRequest.objects), bytes: times(budget.perRequest.bytes))
+    }
+
+    /// Changes the request or the list of a payment, unless another has begun.
+    private mutating func changePart(_ payment: Payment, _ body: (inout Sum) -> Void) {
+        if payment.partNumber == request.number {
+            body(&request.sum)
+        } else if payment.partNumber == list.number {
+            body(&list.sum)
+        }
     }
 
     /// Changes the visit of a payment, unless it is over.
@@ -184,7 +238,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// Refunds the payment for an object that was not fetched, in those of its periods that are not over.
     public mutating func refund(_ payment: Payment) {
         correct(payment, to: 0)
-        if payment.requestNumber == requestNumber { request.objects -= 1 }
+        changePart(payment) { $0.objects -= 1 }
         change(payment) { $0.objects = max($0.objects - 1, 0) }
         if payment.minuteNumber == minuteNumber { minute.objects = max(minute.objects - 1, 0) }
         if payment.dayNumber == dayNumber { day.objects = max(day.objects - 1, 0) }
@@ -198,20 +252,20 @@ public struct PrefetchSpending: Sendable, Equatable {
     @discardableResult
     public mutating func spend(size: Int) -> Payment {
         let size = max(size, 0)
-        request.add(1, size)
+        if turn == .list { list.sum.add(1, size) } else { request.sum.add(1, size) }
         visit.sum.add(1, size)
         minute.add(1, size)
         day.add(1, size)
         total.add(1, size)
         return Payment(
-            size: size, requestNumber: requestNumber, user: user, visitNumber: visit.number, minuteNumber: minuteNumber,
+            size: size, partNumber: turn == .list ? list.number : request.number, user: user, visitNumber: visit.number, minuteNumber: minuteNumber,
             dayNumber: dayNumber)
     }
 
     /// Corrects a payment to the measured number of bytes, in those of its periods that are not over.
     public mutating func correct(_ payment: Payment, to bytes: Int) {
         let more = max(bytes, 0) - payment.size
-        if payment.requestNumber == requestNumber { request.add(0, more) }
+        changePart(payment) { $0.add(0, more) }
         change(payment) { $0.add(0, more) }
         if payment.minuteNumber == minuteNumber { minute.add(0, more) }
         if payment.dayNumber == dayNumber { day.add(0, more) }
@@ -246,7 +300,7 @@ public struct PrefetchSpending: Sendable, Equatable {
         (minute, day, total) = (account.minute, account.day, account.total)
         minuteNumber = min(account.minuteNumber, Self.floor(time, 60_000_000))
         dayNumber = min(account.dayNumber, Self.floor(time, 86_400_000_000))
-        if visit.requests > 0 { visits[user] = visit }
+        if visit.isBegun { visits[user] = visit }
         var open = visits
         for kept in account.visits ?? [] {
             let last = min(kept.lastRequest, time)
@@ -275,7 +329,7 @@ public struct PrefetchSpending: Sendable, Equatable {
     /// A payment for one object, with the periods in which it was made.
     public struct Payment: Sendable, Equatable {
         let size: Int
-        let requestNumber: Int
+        let partNumber: Int
         let user: UInt32
         let visitNumber: Int
         let minuteNumber: Int64

@@ -20,10 +20,17 @@ struct ListInputs: ~Copyable {
         case likeLast, mix
         /// What all users have done with the object, over three spans of time.
         case rate, rateOfWeek, rateOfDay, openings, openingsOfWeek, openingsOfDay, isUnknown, age
+        /// Whether a server announced a count of the object, and the count.
+        case isAnnounced, announcedCount
     }
 
     /// The number of inputs of an item.
     static let count = 2 + 2 * Input.allCases.count
+    /// The inputs without which a network is trained where no server announces counts. Their first weights are 0, so that they say
+    /// nothing before it has learned what they mean.
+    static let silent: [Int] = [2, 2 + Input.allCases.count].flatMap { first in
+        [Input.isAnnounced, .announcedCount].map { first + $0.rawValue }
+    }
 
     /// The openings that a category is assumed to have had at the rate of all categories, in addition to its own.
     private static let trust: Float = 4
@@ -37,7 +44,9 @@ struct ListInputs: ~Copyable {
     }
 
     /// Returns the inputs of all items, item by item, as of the time at which the list is shown.
-    func rows(_ list: ShownList, of user: ListUser, all: ListHistory) -> [Float] {
+    ///
+    /// - Parameter announced: the counts that a server announced last, by object.
+    func rows(_ list: ShownList, of user: ListUser, all: ListHistory, announced: [UInt32: Int] = [:]) -> [Float] {
         let width = Input.allCases.count
         var values = [Float](repeating: 0, count: list.items.count * width)
         let mix = usesCategories ? self.mix(of: list) : [:]
@@ -73,6 +82,10 @@ struct ListInputs: ~Copyable {
                 }
                 let alike = members.reduce(Float(0)) { $0 + (mix[$1] ?? 0) } / Float(max(members.count, 1))
                 set(.mix, members.isEmpty ? 0 : FastMath.log2((alike + 0.5) / Float(list.items.count)))
+            }
+            if let count = announced[item.object] {
+                set(.isAnnounced, 1)
+                set(.announcedCount, FastMath.log2(Float(count) + 1) / 4)
             }
             guard let known = all.objects[item.object] else {
                 set(.isUnknown, 1)

@@ -7,6 +7,8 @@ struct ListUser {
     static let bound = 4_096
     /// The most lists that wait for their outcome. A page that is appended to a list is a list of its own.
     static let mostPending = 4
+    /// The longest time for which a list is taken to be shown, in microseconds: a day.
+    static let longestShown: Int64 = 86_400_000_000
     /// The most evictions that are remembered.
     private static let mostEvicted = 32
 
@@ -56,10 +58,11 @@ struct ListUser {
         forgetOldest()
     }
 
-    /// Removes and returns the lists whose outcome is known: those that ended before a time, and those that are too many.
-    mutating func takeEnded(by time: Int64, idleTime: Int64) -> [Pending] {
+    /// Removes and returns the lists whose outcome is known: those that were shown at least a span of time before, and those that are
+    /// too many.
+    mutating func takeEnded(by time: Int64, after span: Int64) -> [Pending] {
         var count = max(0, pending.count - Self.mostPending)
-        while count < pending.count, pending[count].time.addingReportingOverflow(idleTime).partialValue <= time {
+        while count < pending.count, pending[count].time.addingReportingOverflow(span).partialValue <= time {
             count += 1
         }
         defer { pending.removeFirst(count) }

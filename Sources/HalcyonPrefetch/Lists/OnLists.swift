@@ -4,13 +4,14 @@ import HalcyonLearning
 /// The part of a ``PrefetchPlanner`` that learns which items of a list a user opens, and fetches them when the list is shown.
 ///
 /// A small network estimates for each item the probability that this user requests it while the list is shown. Its inputs are those of
-/// ``ListInputs``: place, what the user has done with the object and with its categories, and what all users have. Items are fetched
-/// in the order of their probability, as long as it reaches a threshold: the least from which on a share
-/// ``PlannerParameters/listPrice`` of the items was requested. If something must be evicted for an item, the probability must also
-/// exceed the eviction cost (``EvictionCost``).
+/// ``ListInputs``: place, what the user has done with the object and with its categories, what all users have, and the counts that a
+/// server announces. Items are fetched in the order of their probability, as long as it reaches a threshold: the least from which on a
+/// share ``PlannerParameters/listPrice`` of the items was requested. If something must be evicted for an item, the probability must
+/// also exceed the eviction cost (``EvictionCost``).
 ///
-/// The outcome of a list is known when the idle time has passed, or when ``ListUser/mostPending`` lists were shown after it. The
-/// network learns from every item: those that were shown and not opened are its negative examples.
+/// The outcome of a list is known when another is shown after the idle time, when ``ListUser/mostPending`` lists were shown after it,
+/// or after a day: until then its items can still be opened. The network learns from every item: those that were shown and not opened
+/// are its negative examples.
 ///
 /// A plan is O(items × ``ListInputs/count``). Bytes: some 100 an object and a category of each user and of all, and 250 an item of a list
 /// whose outcome is not known.
@@ -23,6 +24,8 @@ final class OnLists {
     private var inputs: ListInputs
     private var users: [ListUser] = []
     private var all = ListHistory()
+    /// The counts of the last list that a server announced.
+    private var announced: [UInt32: Int] = [:]
     private var evictionCost = EvictionCost()
     var model: OnlineNetwork
     var outcomes = OutcomesByProbability()
@@ -31,7 +34,7 @@ final class OnLists {
         self.context = context
         price = Float(parameters.listPrice)
         inputs = ListInputs(usesCategories: parameters.categories == .on, profile: parameters.profile)
-        model = OnlineNetwork(inputs: ListInputs.count, seed: context.seed &+ 2)
+        model = OnlineNetwork(inputs: ListInputs.count, seed: context.seed &+ 2, silent: ListInputs.silent)
     }
 
     /// Whether the network is the shipped one, and nothing was learned since.
@@ -48,9 +51,14 @@ final class OnLists {
 
     func announce(_ rates: CategoryRates) { all.adopt(rates) }
 
+    func announce(_ object: AnnouncedObject) {
+        if object.rank == 0 { announced.removeAll(keepingCapacity: true) }
+        if object.rank != nil, let count = object.count { announced[object.object] = max(count, 0) }
+    }
+
     func note(_ access: Access, isHit: Bool) {
         let slot = slot(of: access.user)
-        settle(slot, by: access.time)
+        settle(slot, by: access.time, after: ListUser.longestShown)
         if !isHit, users[slot].takeEvicted(access.object) { evictionCost.returned() }
         guard access.object < BaselineBounds.objects else { return }
         let members = members(of: access.categories)
@@ -69,12 +77,12 @@ final class OnLists {
         guard !list.items.isEmpty else { return }
         hasLists = true
         let slot = slot(of: list.user)
-        settle(slot, by: list.time)
-        let rows = inputs.rows(list, of: users[slot], all: all)
+        settle(slot, by: list.time, after: context.idleTime)
+        let rows = inputs.rows(list, of: users[slot], all: all, announced: announced)
         propose(list, probabilities(rows, count: list.items.count), outlook, into: &plan)
         users[slot].noteShown(list, rows: rows, inputs.sets)
         for item in list.items { all.noteShown(item, members(of: item.categories), at: list.time) }
-        settle(slot, by: list.time)
+        settle(slot, by: list.time, after: context.idleTime)
     }
 
     private func slot(of user: UInt32) -> Int {
@@ -121,10 +129,10 @@ final class OnLists {
         }
     }
 
-    /// Learns from the lists of a user whose outcome is known at a time.
-    private func settle(_ slot: Int, by time: Int64) {
+    /// Learns from the lists of a user whose outcome is known at a time: those shown a span before.
+    private func settle(_ slot: Int, by time: Int64, after span: Int64) {
         if users[slot].pending.isEmpty { return }
-        for list in users[slot].takeEnded(by: time, idleTime: context.idleTime) {
+        for list in users[slot].takeEnded(by: time, after: span) {
             list.rows.withUnsafeBufferPointer { rows in
                 guard let first = rows.baseAddress else { return }
                 isAsShipped = false
@@ -145,6 +153,7 @@ final class OnLists {
     }
 
     var byteCount: Int {
-        inputs.sets.byteCount + all.byteCount + users.reduce(0) { $0 + MemoryLayout<ListUser>.stride + $1.byteCount }
+        inputs.sets.byteCount + all.byteCount + announced.capacity * MemoryLayout<(UInt32, Int)>.stride
+            + users.reduce(0) { $0 + MemoryLayout<ListUser>.stride + $1.byteCount }
     }
 }

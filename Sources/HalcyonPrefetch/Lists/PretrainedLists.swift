@@ -21,8 +21,8 @@ struct PretrainedLists: Sendable, Equatable {
         (outcomes, examples) = (planner.outcomes.list, planner.model.examples)
     }
 
-    /// The weight of the shipped model's squared gradients. A device takes steps as if its model had learned from a thousandth of the
-    /// examples. So it adapts to its user and app.
+    /// The weight of what the shipped model has learned from. A device takes steps, and counts outcomes, as if that had been a thousandth
+    /// of the examples. So it adapts to its user and app.
     static let weight: Float = 0.001
 
     /// The model that the package ships for a planner that serves one user. It was trained on synthetic users alone
@@ -63,12 +63,12 @@ struct PretrainedLists: Sendable, Equatable {
 extension OnLists {
     /// Replaces what was learned over all users. What was learned of single users and objects stays.
     ///
-    /// - Parameter weight: the weight of the squared gradients: a lower one makes larger steps.
+    /// - Parameter weight: the weight of the squared gradients and of the outcomes: a lower one makes larger steps.
     func adopt(_ learned: PretrainedLists, weight: Float = 1) {
         model.adopt(
             weights: learned.weights, squares: learned.gradients.map { max($0 * $0 * weight, 1) },
             examples: learned.examples)
-        outcomes.list = learned.outcomes
+        outcomes.list = weight == 1 ? learned.outcomes : learned.outcomes.map { $0 * weight }
         isAsShipped = false
     }
 }

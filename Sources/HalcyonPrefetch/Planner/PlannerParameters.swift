@@ -32,13 +32,11 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The label window, in requests of the user: a candidate is a positive sample if the user requests it within so
     /// many. Default: 11.
     public var labelWindow = 11
-    /// The minimum and the maximum of the prefetch threshold for an object of mean size, as a ratio of the value of a
-    /// hit. Defaults: 0.006 and 0.036.
+    /// The hits that a fetch after a request must gain on average, of an object of mean size; a larger one must gain more in proportion.
+    /// Default: 0.03.
     ///
-    /// Between them the threshold follows the probabilities of the best candidates, and is lower if few prefetches are
-    /// wasted. If an entry must be evicted, the eviction cost is added.
-    public var price = 0.006
-    public var mostPrice = 0.036
+    /// A fetch of lower probability is not made. If an entry must be evicted, the eviction cost is added.
+    public var price = 0.03
     /// The hidden units of the network. Default: 16.
     public var hidden = 16
     /// The number of negative samples for each expected positive one; at least 2 % of the negative candidates are
@@ -84,7 +82,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
         if requests == .on {
             idle.append("requests")
         } else {
-            idle += ["horizon", "price", "most-price", "hidden", "controls", "sampling", "rate", "kernels"]
+            idle += ["horizon", "price", "hidden", "controls", "sampling", "rate", "kernels"]
             if visits == .off { idle += ["visits", "visit-price"] }
         }
         return Self.table.map(\.name).filter { !idle.contains($0) }
@@ -103,10 +101,7 @@ public struct PlannerParameters: PolicyParameters, Equatable {
     /// The name, range and meaning of each parameter.
     public static let table: [Parameter<PlannerParameters>] = [
         .integer("horizon", \.labelWindow, in: 1...maxLabelWindow, "the label window, in requests of the user"),
-        .real("price", \.price, in: 0...1, "the minimum of the prefetch threshold, as a ratio of the value of a hit"),
-        .real(
-            "most-price", \.mostPrice, in: 0...1,
-            "the maximum of the prefetch threshold; between both bounds it follows the best candidates"),
+        .real("price", \.price, in: 0...1, "the hits that a fetch after a request must gain on average"),
         .integer("hidden", \.hidden, in: 1...maxHidden, "the hidden units of the network"),
         .real(
             "controls", \.controls, in: 0...1_000,

@@ -108,6 +108,7 @@ public final class PrefetchPlanner: PrefetchPolicy {
         let environment = FloatEnvironment.enter()
         defer { environment.leave() }
         within?.pointee.announce(object)
+        lists?.announce(object)
     }
 
     public func announce(_ rates: CategoryRates) { lists?.announce(rates) }

@@ -25,7 +25,7 @@ struct WithinVisit: ~Copyable {
     private(set) var plans = PendingPlans()
     private var cases: CaseControl
     private var nextRequestShare = NextRequestShare()
-    /// The places of the candidates above the threshold that are most likely the next request.
+    /// The places of the candidates worth a fetch that are most likely the next request.
     private var likeliest = TopK<Int, Float>()
     private(set) var candidates = CandidateList()
     private(set) var inputs: CandidateInputs
@@ -36,7 +36,7 @@ struct WithinVisit: ~Copyable {
     private let fastClock = ScoreClock(halfLife: PlannerObjects.halfLives.0)
     private let middleClock = ScoreClock(halfLife: PlannerObjects.halfLives.1)
     private var meanSize: Float = 0
-    private(set) var threshold: PrefetchThreshold
+    private let price: Float
     private let usesCategories: Bool
     private let latency: Int64
     /// The objects that were announced last, newest first; of one list, by rank.
@@ -53,7 +53,7 @@ struct WithinVisit: ~Copyable {
         habits = UserCategoryFeatures(
             usesCategories ? [.category, .user, .session, .time, .activity] : [.time, .activity], bounds: .allUsers)
         inputs = CandidateInputs(matrix: plans.inputs(0))
-        threshold = PrefetchThreshold(minimum: parameters.price, maximum: parameters.mostPrice)
+        price = Float(parameters.price)
         trainer = PlannerTrainer(
             hidden: parameters.hidden, rate: Float(parameters.rate), blas: parameters.blas, seed: seed)
         cases = CaseControl(controls: parameters.controls, sampling: parameters.sampling, seed: seed ^ 0x9E7F)
@@ -69,7 +69,6 @@ struct WithinVisit: ~Copyable {
     var metrics: [PolicyMetric] {
         [
             PolicyMetric("planner_steps", Double(trainer.steps)),
-            PolicyMetric("prefetch_threshold", Double(threshold.current)),
             PolicyMetric("re_request_ratio", Double(evictionCost.returnRate)),
             PolicyMetric("eviction_cost", Double(evictionCost.requiredProbability)),
             PolicyMetric("selection_ratio", Double(trainer.calibration.selectionRatio(at: 0.1))),
@@ -218,10 +217,7 @@ struct WithinVisit: ~Copyable {
             if outcome.isRequested {
                 nextRequestShare.note(succession: column[PlannerInput.succession &* stride], isNext: outcome.isNext)
             }
-            if outcome.isChosen {
-                trainer.noteChosen(logit: logit, isPositive: outcome.isRequested)
-                threshold.note(isUsed: outcome.isRequested)
-            }
+            if outcome.isChosen { trainer.noteChosen(logit: logit, isPositive: outcome.isRequested) }
             guard outcome.isDrawn, cases.accepts() else { continue }
             let share = cases.share(logit)
             trainer.add(column, stride: stride, logit: logit, share: share, isPositive: outcome.isRequested)
@@ -354,30 +350,23 @@ struct WithinVisit: ~Copyable {
         }
     }
 
-    /// Proposes the candidates above the threshold that are most likely the next request. Returns a bit for each of
-    /// them.
+    /// Proposes the candidates worth a fetch that are most likely the next request. Returns a bit for each of them.
     private mutating func choose(
         _ logits: UnsafePointer<Float>, _ outlook: PrefetchOutlook, into plan: inout PrefetchPlan
     ) -> UInt32 {
-        let threshold = self.threshold.current
-        var best = -Float.infinity
         likeliest.reset(limit: min(outlook.limit, candidates.newCount))
         for index in 0..<candidates.newCount {
-            best = max(best, logits[index])
             let probability = trainer.calibration.probability(logits[index])
             let succession = inputs.matrix[PlannerInput.succession &* candidates.count &+ index]
-            guard probability >= requiredProbability(of: candidates[index], at: threshold, outlook) else { continue }
+            guard probability >= requiredProbability(of: candidates[index], outlook) else { continue }
             let nextProbability = probability * nextRequestShare.share(succession: succession)
             if nextProbability > 0 { likeliest.insert(index, score: nextProbability) }
-        }
-        if candidates.newCount > 0 && outlook.limit > 0 {
-            self.threshold.note(best: trainer.calibration.selectedProbability(best))
         }
         var chosen: UInt32 = 0
         for (place, _) in likeliest.entries {
             chosen |= 1 << UInt32(place)
             let (probability, object) = (trainer.calibration.selectedProbability(logits[place]), candidates[place])
-            guard probability >= requiredProbability(of: object, at: threshold, outlook) else { continue }
+            guard probability >= requiredProbability(of: object, outlook) else { continue }
             plan.propose(object, probability: probability)
             if !cachesPerUser { evictionCost.proposed(object, probability: probability, now: now) }
         }
@@ -398,15 +387,13 @@ struct WithinVisit: ~Copyable {
 
     /// Returns the probability at which an object is worth a fetch: infinity if the cache would not admit it.
     ///
-    /// The threshold of a small object is that of one of mean size, because each fetch uses one of the few that the
+    /// The price of a small object is that of one of mean size, because each fetch uses one of the few that the
     /// budget allows.
     @inline(__always)
-    private mutating func requiredProbability(of object: UInt32, at threshold: Float, _ outlook: PrefetchOutlook)
-        -> Float
-    {
+    private mutating func requiredProbability(of object: UInt32, _ outlook: PrefetchOutlook) -> Float {
         let size = Int(objects[object].size)
         if size > outlook.capacity { return .infinity }
-        let fetch = threshold * max(relativeSize(of: object), 1)
+        let fetch = price * max(relativeSize(of: object), 1)
         if size <= outlook.room { return fetch }
         let entries = evictionCost.requiredProbability(forSize: FastMath.float(objects[object].size))
         // In one cache for all users, both terms state the value of the same capacity.

@@ -151,8 +151,8 @@ struct PrefetchLane {
         var request = request
         // A device has one user.
         if hasPolicyPerCache { request.user = 0 }
-        announceRates(at: request.time, isCounted: isCounted)
         show(before: position)
+        announceRates(at: request.time, isCounted: isCounted)
         planMoments(by: request.time, position: position, isCounted: isCounted)
         while repeated < recorded.count, recorded[repeated].position <= position {
             apply(recorded[repeated], isCounted: isCounted)
@@ -180,7 +180,7 @@ struct PrefetchLane {
         return outcome
     }
 
-    /// Returns the list that the present device receives at its next request, at a time; empty if it has it already.
+    /// Returns the list that the present device receives at its next request or list, at a time; empty if it has it already.
     func dueList(at time: Int64) -> [AnnouncedObject] {
         guard let lists else { return [] }
         let period = lists.period(of: time)
@@ -224,6 +224,8 @@ struct PrefetchLane {
             guard number < caches.count, let cache = caches[number] else { continue }
             let isCounted = next.position >= warmup
             planMoments(by: time, position: next.position, isCounted: isCounted)
+            announceRates(at: time, isCounted: isCounted)
+            announce(dueList(at: time), at: time, isCounted: isCounted)
             if hasPolicyPerCache { list.user = 0 }
             for index in list.items.indices {
                 if namesObjects { list.items[index].object = self.number(of: list.items[index].object) }

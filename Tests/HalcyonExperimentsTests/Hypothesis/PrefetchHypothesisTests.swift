@@ -69,6 +69,39 @@ import Testing
         }
     }
 
+    @Test func listsAreRankedByTheLabelsOfEachArm() async throws {
+        var model = ListModel()
+        (model.lists, model.users, model.medianSize) = (1_500, 10, 0)
+        let trace = try model.generate(seed: 2, names: false)
+        let lru = try PolicyCatalogue.standard.policy("lru")
+        let prefetch = try HypothesisPrefetch(
+            PrefetchOptions(
+                policy: "lists(model=none)", budget: PrefetchBudget(parsing: "2/list"), latency: .fixed(0)))
+        let learner = HypothesisLearner(
+            withCategories: lru, withoutCategories: lru, baselines: [lru, try PolicyCatalogue.standard.policy("belady")],
+            prefetch: prefetch)
+        var options = self.options
+        options.knowledge = .server
+        let field = try HypothesisField(mode: .perUser, trace: trace, capacities: [.number(20)])
+        let result = try #require(
+            try await Hypothesis(fields: [field], learner: learner, options: options).run().first)
+        func hitRatio(_ prefetch: PrefetchOptions?, _ trace: Trace) throws -> Double {
+            try ReplayJob(
+                policy: lru, capacity: .number(20), mode: .perUser, knowledge: .server,
+                options: ReplayOptions(warmup: 0.25, seed: options.seed, prefetch: prefetch)
+            ).run(over: ReplayInput(trace)).objectHitRatio
+        }
+        #expect(result.arms[0].hitRatio == (try hitRatio(prefetch.withCategories, trace)))
+        #expect(result.arms[1].hitRatio == (try hitRatio(prefetch.withoutCategories, trace)))
+        for number in 0..<2 {
+            let permuted = LabelPermutation(objects: trace.allObjectCount, seed: options.seed, number: number)
+            #expect(
+                result.arms[2].hitRatios[number] == (try hitRatio(prefetch.withCategories, permuted.applied(to: trace))))
+        }
+        #expect(result.arms[3].hitRatio == (try hitRatio(nil, trace)))
+        #expect(result.arms[0].hitRatio > result.arms[2].hitRatio + 0.02, "the feed follows tastes")
+    }
+
     @Test func plannerWithoutCategoriesIgnoresLabels() throws {
         let trace = try trace(requests: 2_000)
         let permuted = LabelPermutation(objects: trace.objectCount, seed: 1, number: 0).applied(to: trace)
@@ -91,6 +124,7 @@ import Testing
 
     @Test func policyWithoutACategoryFreeFormIsRefused() throws {
         #expect(throws: ReplayError.self) { try prefetch("category-popular") }
+        #expect(throws: ReplayError.self) { try prefetch("list-affinity") }
         #expect(throws: ReplayError.self) { try prefetch("planner(categories=off)") }
     }
 

@@ -20,6 +20,9 @@ struct ListInputsTests {
     /// The members of each category set.
     private static let sets: [CategorySetID: [UInt32]] = [1: [4], 2: [4, 5], 3: [6], 4: []]
 
+    /// The counts that a server announced.
+    private static let announced: [UInt32: Int] = [2: 0, 7: 1, 11: 340]
+
     private static func set(of object: UInt32) -> CategorySetID { object % 5 }
 
     /// Returns the decayed number of events that a condition accepts: not halved, halved every 7 days and every day.
@@ -69,13 +72,18 @@ struct ListInputsTests {
             let o = counts(events, at: time) { !$0.isShown && $0.object == item.object }
             let earliest = events.first { $0.object == item.object }
             let first = try #require(earliest).time
-            return [
+            let ofUser: [Double] = [
                 log2(Double(place + 1)) / 4, 1 / Double(place + 1), log2(Double(opened + 1)), log2(Double(shown + 1)),
                 log2(age + 1) / 10, 0, opened > 0 ? 1 : 0,
-            ] + personal.rate + personal.part + pooled.rate + pooled.part
-                + [members.contains(where: last.contains) ? 1 : 0, mix]
-                + (0..<3).map { log2((o[$0] + 0.3) / (s[$0] + 3)) } + o.map { log2($0 + 1) }
-                + [0, log2(Double(time - first) / 3_600e6 + 1) / 5]
+            ]
+            let labels: [Double] = personal.rate + personal.part + pooled.rate + pooled.part
+            let ofList: [Double] = [members.contains(where: last.contains) ? 1 : 0, mix]
+            let rates: [Double] = (0..<3).map { log2((o[$0] + 0.3) / (s[$0] + 3)) }
+            let openings: [Double] = o.map { log2($0 + 1) }
+            let sinceFirst: [Double] = [0, log2(Double(time - first) / 3_600e6 + 1) / 5]
+            let count = announced[item.object]
+            let server: [Double] = [count == nil ? 0 : 1, log2(Double(count ?? 0) + 1) / 4]
+            return ofUser + labels + ofList + rates + openings + sinceFirst + server
         }
         return plain.map { row in
             [1, log2(Double(list.items.count)) / 8] + row
@@ -101,7 +109,7 @@ struct ListInputsTests {
             let list = ShownList(
                 user: user, time: time,
                 items: objects.map { ShownList.Item(object: $0, categories: Self.set(of: $0)) })
-            let rows = inputs.rows(list, of: users[Int(user)], all: all)
+            let rows = inputs.rows(list, of: users[Int(user)], all: all, announced: Self.announced)
             if number >= 2 {
                 let expected = try Self.expected(list, events).flatMap { $0 }
                 #expect(rows.count == expected.count)

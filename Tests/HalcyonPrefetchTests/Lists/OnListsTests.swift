@@ -127,6 +127,54 @@ struct OnListsTests {
         #expect(device.hits(user: 0, likes: 4) > 0.9, "the device has seen nothing, and the server knows")
     }
 
+    @Test("Counts of a server are learned: the item that all users requested most is fetched; another list replaces them")
+    func announcedCountsAreLearned() throws {
+        let planner = PrefetchPlanner(try parameters())
+        var random = SplitMix64(seed: 9)
+        /// Announces counts, shows ten new objects, opens the one with the highest count, and returns whether it was proposed.
+        func turn(_ number: Int, isAnnounced: Bool = true) -> Bool {
+            let objects = (0..<10).map { UInt32(number * 10 + $0) }
+            let popular = objects[random.next(below: 10)]
+            if isAnnounced {
+                for (rank, object) in objects.enumerated() {
+                    planner.announce(AnnouncedObject(object: object, rank: rank, count: object == popular ? 90 : 3))
+                }
+            }
+            var plan = PrefetchPlan()
+            planner.plan(
+                on: ShownList(user: 0, time: Int64(number) * 60 * Self.minute, items: objects.map { .init(object: $0) }),
+                outlook: PrefetchOutlook(limit: 1, room: .max, holds: { _ in false }), into: &plan)
+            planner.note(
+                Access(entry: 0, time: Int64(number) * 60 * Self.minute + 1, user: 0, object: popular), isHit: false)
+            return plan.proposals.first?.object == popular
+        }
+        for number in 0..<300 { _ = turn(number) }
+        #expect((300..<400).count { turn($0) } > 95)
+        #expect((400..<500).count { turn($0, isAnnounced: false) } < 30, "the counts are of other objects")
+    }
+
+    @Test("An item counts as opened until another list is shown after the idle time, or for a day")
+    func lateOpeningsCount() throws {
+        for (hours, isOpened) in [(0, true), (9, true), (23, true), (25, false)] {
+            let planner = PrefetchPlanner(try parameters())
+            var plan = PrefetchPlan()
+            let outlook = PrefetchOutlook(limit: 0, room: .max, holds: { _ in false })
+            func show(_ object: UInt32, at time: Int64) {
+                planner.plan(
+                    on: ShownList(user: 0, time: time, items: [ShownList.Item(object: object)]), outlook: outlook,
+                    into: &plan)
+            }
+            show(1, at: 0)
+            let opening = Int64(hours) * 60 * Self.minute
+            planner.note(Access(entry: 0, time: opening, user: 0, object: 1), isHit: false)
+            show(2, at: opening + 40 * Self.minute)
+            let outcomes = try #require(planner.lists?.outcomes.list)
+            let requested = outcomes[OutcomesByProbability.bins...].reduce(0, +)
+            #expect(outcomes[..<OutcomesByProbability.bins].reduce(0, +) == 1)
+            #expect(requested == (isOpened ? 1 : 0), "\(hours) hours")
+        }
+    }
+
     @Test("A higher price fetches less, and more of it is opened")
     func priceBoundsWhatIsFetched() throws {
         var last = (fetched: Int.max, share: 0.0)

@@ -18,6 +18,20 @@ struct EvictionCostTests {
         #expect(cost.byteCount == 0)
     }
 
+    @Test("The first evictions weigh as much as those of the prior: 20 without a return halve the cost")
+    func firstEvictionsWeighAsMuchAsThePrior() {
+        var cost = EvictionCost()
+        for _ in 0..<20 { cost.evicted(size: 1) }
+        #expect(isNear(cost.returnRate, 0.025))
+        for _ in 0..<960 { cost.evicted(size: 1) }
+        #expect(abs(cost.returnRate - 0.001) < 1e-6)
+        for _ in 0..<20_000 {
+            cost.evicted(size: 1)
+            cost.returned()
+        }
+        #expect(cost.returnRate <= 1 && cost.returnRate > 0.999)
+    }
+
     @Test("In a shared cache only returns within the mean stay of a prefetch count")
     func sharedCacheCountsReturnsWithinTheMeanStay() {
         var cost = EvictionCost()
@@ -30,16 +44,16 @@ struct EvictionCostTests {
         cost.evicted(7, size: 1, now: 200)
         cost.evicted(8, size: 1, now: 200)
         cost.evicted(9, size: 1, now: 200)
-        let left = 0.05 * 0.999 * 0.999 * 0.999
+        // The prior is one return of 20 evictions; three more are 23.
         cost.requested(7, isHit: false, now: 229)
-        #expect(isNear(cost.returnRate, left + 0.001))
+        #expect(isNear(cost.returnRate, 2 / 23.0))
         cost.requested(8, isHit: false, now: 230)
         // It was prefetched again, because another prefetch had evicted it.
         cost.requested(9, isHit: true, now: 201)
-        #expect(isNear(cost.returnRate, left + 0.002))
+        #expect(isNear(cost.returnRate, 3 / 23.0))
         // A return counts once.
         cost.requested(7, isHit: false, now: 231)
-        #expect(isNear(cost.returnRate, left + 0.002))
+        #expect(isNear(cost.returnRate, 3 / 23.0))
     }
 
     @Test("The cost is proportional to the size")

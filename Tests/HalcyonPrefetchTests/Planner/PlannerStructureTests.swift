@@ -80,31 +80,6 @@ struct PlannerStructureTests {
         }
     }
 
-    @Test("The threshold is the squared mean of the best probabilities by 4 %, between its bounds")
-    func thresholdFollowsTheBestProbabilities() {
-        var threshold = PrefetchThreshold(minimum: 0.01, maximum: 0.06)
-        #expect(threshold.current == 0.01)
-        for probability: Float in [0.02, 0.04] { threshold.note(best: probability) }
-        #expect(abs(threshold.current - 0.0225) < 1e-6)
-        for _ in 0..<20 { threshold.note(best: 0.9) }
-        #expect(threshold.current == 0.06)
-        for _ in 0..<20_000 { threshold.note(best: 0.001) }
-        #expect(threshold.current == 0.01)
-    }
-
-    @Test("If few prefetches are wasted, the threshold is 0.3 % times the square of wasted per used")
-    func thresholdFollowsTheWastedPrefetches() {
-        var threshold = PrefetchThreshold(minimum: 0.001, maximum: 0.2)
-        threshold.note(best: 0.5)
-        #expect(abs(threshold.current - 0.147) < 1e-6, "the prior: seven wasted for each used")
-        for _ in 0..<20_000 { threshold.note(isUsed: false) }
-        #expect(threshold.current == 0.2)
-        for round in 0..<20_000 { threshold.note(isUsed: round % 3 == 0) }
-        #expect(abs(threshold.current - 0.012) < 0.0002, "two wasted for each used")
-        for _ in 0..<20_000 { threshold.note(isUsed: true) }
-        #expect(threshold.current == 0.001)
-    }
-
     @Test("Bins count predicted and observed requests; selected candidates have another ratio")
     func calibrationBinsCountPredictedAndObserved() {
         var calibration = Calibration()

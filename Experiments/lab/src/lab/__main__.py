@@ -81,7 +81,7 @@ def _parser() -> _Parser:
     command.add_argument("results", metavar="RESULTS", help="the folder of the suites' folders of results")
     command.add_argument("documents", nargs="+", metavar="DOCUMENT")
     command.add_argument("--check", action="store_true", help="write nothing; fail if a table differs")
-    command.add_argument("--pictures", metavar="FOLDER", help="write overview.svg and prefetching.svg, too")
+    command.add_argument("--pictures", metavar="FOLDER", help="write overview.svg, prefetching.svg and kinds.svg, too")
     command.set_defaults(run=_evidence)
 
     command = commands.add_parser("rerun", help="run some stored cells of a suite again and compare their bytes")
@@ -157,11 +157,13 @@ def _distribute(options: argparse.Namespace) -> int:
 def _evidence(options: argparse.Namespace) -> int:
     from lab.evidence import write
     from lab.frontier import frontier
+    from lab.kinds_map import kinds_map
     from lab.overview import overview
     from lab.tables import write_text_beside
 
     changed = write(Path(options.results), [Path(path) for path in options.documents], check=options.check)
-    for name, drawn in (("overview.svg", overview), ("prefetching.svg", frontier)) if options.pictures else ():
+    pictures = {"overview.svg": overview, "prefetching.svg": frontier, "kinds.svg": kinds_map}
+    for name, drawn in pictures.items() if options.pictures else ():
         picture, text = Path(options.pictures) / name, drawn(Path(options.results))
         if not picture.exists() or picture.read_text(encoding="utf-8") != text:
             changed.append(picture)

@@ -93,10 +93,10 @@ package struct HypothesisPrefetch: Sendable {
     /// - Throws: `ReplayError.usage(_:)` for a policy without a form that ignores categories, and
     ///   for a pretrained planner: its model may depend on categories that the controls lack.
     package init(_ options: PrefetchOptions) throws(ReplayError) {
-        guard options.policy.name == PrefetchOptions.plannerName else {
+        guard options.isPlanner else {
             throw .usage(
                 "'\(options.policy.name)' has no form without categories to compare with: give --prefetch "
-                    + "\(PrefetchOptions.plannerName).")
+                    + "\(PrefetchOptions.plannerName) or \(PrefetchOptions.listsName).")
         }
         guard options.planner.categories == .on else {
             throw .usage("The planner must use categories in this test: leave out categories=off.")

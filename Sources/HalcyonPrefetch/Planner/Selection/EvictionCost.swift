@@ -16,8 +16,9 @@ import HalcyonLearning
 /// All operations are O(1). Bytes: 12 for each object up to the last one prefetched or evicted, with one cache for all
 /// users.
 struct EvictionCost: ~Copyable {
-    /// The initial return rate, and its learning rate.
+    /// The initial return rate, its weight in evictions, and the weight of an eviction after many.
     private static let first: Float = 0.05
+    private static let trust: Float = 20
     private static let rate: Float = 0.001
     /// The decay of predicted and actual uses for each prefetch that ends.
     private static let memory: Float = 0.999
@@ -60,13 +61,16 @@ struct EvictionCost: ~Copyable {
 
     /// Records the eviction of an entry.
     mutating func evicted(size: Float) {
-        returnRate *= 1 - Self.rate
         evictions += 1
+        returnRate *= 1 - weight
         meanSize += (size - meanSize) * max(Self.rate, 1 / evictions)
     }
 
     /// Records that an evicted entry was requested soon.
-    mutating func returned() { returnRate += Self.rate }
+    mutating func returned() { returnRate = min(returnRate + weight, 1) }
+
+    /// The weight of the last eviction in the return rate.
+    private var weight: Float { max(Self.rate, 1 / (Self.trust + evictions)) }
 }
 
 /// One cache for all users.

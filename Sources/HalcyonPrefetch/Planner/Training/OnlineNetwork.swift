@@ -26,7 +26,8 @@ struct OnlineNetwork {
     /// Always the portable kernels: predictions do not depend on the processor.
     private let blas = BLAS(.portable)
 
-    init(inputs: Int, seed: UInt64) {
+    /// - Parameter silent: the inputs whose first weights are 0.
+    init(inputs: Int, seed: UInt64, silent: [Int] = []) {
         self.inputs = inputs
         linear = Array(repeating: 0, count: inputs)
         linearSquares = Array(repeating: 1, count: inputs)
@@ -39,6 +40,7 @@ struct OnlineNetwork {
             for input in 0..<inputs { below[input][unit] = weight() }
         }
         for unit in 0..<Self.hidden { above[unit] = weight() }
+        for input in silent { below[input] = .zero }
     }
 
     /// The weights in one list: of the linear part, of each input for each unit, and of the units. O(count).

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lab.cells import is_results_folder
 from lab.errors import ResultsError, UsageError
-from lab.evidence import apps, claims, confirmatory, devices, eviction, labels, lists, prefetch, visits
+from lab.evidence import apps, claims, confirmatory, devices, eviction, kinds, labels, lists, prefetch, visits
 from lab.evidence.formats import forget
 from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
@@ -55,7 +55,6 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "devices-sizes": ("devices", devices.sizes),
     "lists-device": ("lists", lists.on_device),
     "lists-server": ("lists", lists.on_server),
-    "kinds": ("kinds", lists.kinds),
     "lists-starts": ("lists", lists.starts),
     "lists-baselines": ("lists", lists.baselines),
     "bytes-means": ("bytes", apps.bytes_over_traces),

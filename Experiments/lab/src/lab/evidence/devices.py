@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.comparison import compare, pairing
+from lab.comparison import Interval, compare, pairing
 from lab.evidence.formats import capacities_in_order, device, points, server, signed, stored
 from lab.evidence.labels import CONTROLS
 from lab.tables import markdown
@@ -77,19 +77,19 @@ def _of_some(column: pd.Series) -> str:
     return f", of {column.count()} cells" if column.isna().any() else ""
 
 
-def labels(folder: Path) -> str:
-    """What the labels add to the learner that starts with the shipped model, beside both controls, by trace."""
+def labels_over(folder: Path, control: str) -> dict[tuple[str, str], Interval]:
+    """What the labels add to the learner that starts with the shipped model over a control of labels, by trace and capacity."""
     results = device(stored(folder))
     learned = results[(results["label"] == SHIPPED) & results["pretrain"].isna() & ~results["trace"].str.endswith(SIZES)]
-    given = learned[learned["label_control"] == "given"]
-    pairings = [pairing(given, learned[learned["label_control"] == name], compared=["label_control"]) for name in CONTROLS]
-    found = compare(pairings)
-    cells = {(pair.trace, pair.capacity): pair for pair in found[0].pairs}
-    others = {(pair.trace, pair.capacity): pair for pair in found[1].pairs}
-    rows = [
-        [trace, capacity, points(pair.interval), points(others[trace, capacity].interval)]
-        for (trace, capacity), pair in cells.items()
-    ]
+    given, other = (learned[learned["label_control"] == name] for name in ("given", control))
+    (comparison,) = compare([pairing(given, other, compared=["label_control"])])
+    return {(pair.trace, pair.capacity): pair.interval for pair in comparison.pairs}
+
+
+def labels(folder: Path) -> str:
+    """What the labels add to the learner that starts with the shipped model, beside both controls, by trace."""
+    permuted, single = (labels_over(folder, control) for control in CONTROLS)
+    rows = [[trace, capacity, points(found), points(single[trace, capacity])] for (trace, capacity), found in permuted.items()]
     return markdown(["trace", "objects", "over permuted labels, points", "over one category, points"], rows)
 
 

@@ -23,12 +23,14 @@ ARMS = {
 }
 #: What traces are called.
 TRACES = {"news": "news", "hotels": "hotels", "feed": "short videos"}
+#: The traces whose first requests got synthetic lists.
+FIRST = {"taobao_users": "taobao_users", "completejourney": "completejourney"}
 #: The baselines without a model, in the order of tables.
 BASELINES = ("list-order", "list-random", "list-newest", "list-popular", "list-last-opened", "list-affinity")
 #: What README says of each trace, and of how many fetched items.
 ANSWER = {"news": ("news, 4 of a list", 4), "hotels": ("hotels, 8 of a list", 8), "feed": ("short videos, 1 of a list", 1)}
 #: The columns in which two arms differ.
-ARM = [*PREFETCHING, "label_control", "announce"]
+ARM = [*PREFETCHING, "label_control", "announce", "pretrain"]
 
 
 def cells(folder: Path) -> pd.DataFrame:
@@ -45,6 +47,8 @@ def _arm(cell: Mapping[Hashable, Any]) -> str | None:
     settings = json.loads(cell["prefetch_parameters"])
     if cell["knowledge"] == "device" and pd.isna(cell["pretrain"]):
         return "nothing" if settings.get("model") == "none" else "shipped"
+    if not pd.isna(cell.get("announce")) and str(cell["announce"]).startswith("popular"):
+        return "counts"
     if cell["label_control"] != "given":
         return "permuted"
     return "none" if settings["categories"] == "off" else str(settings["profile"])
@@ -71,23 +75,28 @@ def _gains(results: pd.DataFrame, first: str, second: str) -> dict[tuple[str, in
     return found
 
 
+def contrast(folder: Path, knowledge: str, first: str, second: str) -> dict[tuple[str, int], Interval]:
+    """What one arm gains over another, by trace and number of fetched items."""
+    return _gains(_known(cells(folder), knowledge), first, second)
+
+
 def labels_add(folder: Path) -> dict[tuple[str, str, int], Interval]:
     """What the given labels add over permuted ones, by knowledge, trace and number of fetched items."""
     found: dict[tuple[str, str, int], Interval] = {}
     for knowledge in ("device", "server"):
-        gains = _gains(_known(cells(folder), knowledge), "both", "permuted")
+        gains = contrast(folder, knowledge, "both", "permuted")
         found |= {(knowledge, trace, count): interval for (trace, count), interval in gains.items()}
     return found
 
 
-def arms(folder: Path, knowledge: str) -> str:
+def arms(folder: Path, knowledge: str, names: Mapping[str, str] = TRACES) -> str:
     """The share of openings that are hits in each arm, and what labels add, by trace and number of fetched items."""
     results = _known(cells(folder), knowledge)
     ratios = results.groupby(["trace", "count", "arm"])["object_hit_ratio"].mean()
     means = {key: 100 * float(value) for key, value in ratios.items()}
     habit, label = _gains(results, "personal", "pooled"), _gains(results, "both", "permuted")
     rows = []
-    for trace, name in TRACES.items():
+    for trace, name in names.items():
         for count in (1, 2, 4, 8):
             shares = [means.get((trace, count, arm)) for arm in ARMS]
             if all(share is None for share in shares):
@@ -112,23 +121,41 @@ def on_server(folder: Path) -> str:
     return arms(folder, "server")
 
 
+def first_requests(folder: Path) -> str:
+    """The arms of the synthetic lists before first requests, with device knowledge."""
+    return arms(folder, "device", FIRST)
+
+
 def baselines(folder: Path) -> str:
-    """The ranker beside every order that needs no model, with the precision of its fetches."""
+    """The ranker beside every order that needs no model, with what its fetches cost."""
     rows = []
     for knowledge in ("device", "server"):
         results = _known(cells(folder), knowledge)
         # A cache without prefetching sees its own user with either knowledge.
         plain = server(cells(folder))
         plain = plain[plain["prefetch"].isna()]
+        over = {order: _gains(results, "both", order) for order in BASELINES}
         for trace, name in TRACES.items():
             for count in (1, 2, 4):
                 own = results[(results["trace"] == trace) & (results["count"] == count)]
                 row = [name, knowledge, str(count), _mean(plain[plain["trace"] == trace])]
                 row += [_mean(own[own["arm"] == order]) for order in BASELINES]
                 ours = own[own["arm"] == "both"]
-                rows.append([*row, _mean(ours), precision(ours)])
+                gains = [over[order][trace, count] for order in BASELINES if (trace, count) in over[order]]
+                least = points(min(gains, key=lambda found: found.difference)) if gains else "–"
+                rows.append([*row, _mean(ours), least, precision(ours), _fetched(ours), _wait(ours)])
     header = ["openings that are hits, %", "knowledge", "fetched of a list", "nothing fetched", *BASELINES, "lists"]
-    return markdown([*header, "precision of lists, %"], rows)
+    return markdown([*header, "lists − the best order, points", "precision, %", "fetched for each opening", "mean wait, ms"], rows)
+
+
+def _fetched(results: pd.DataFrame) -> str:
+    """The objects that were prefetched for each opening."""
+    return "–" if results.empty else f"{results['prefetched'].sum() / results['requests'].sum():.2f}"
+
+
+def _wait(results: pd.DataFrame) -> str:
+    """The mean time that an opening waits for its image, in milliseconds."""
+    return "–" if results.empty else f"{float(results['latency_mean_ms'].mean()):.0f}"
 
 
 def starts(folder: Path) -> str:
@@ -138,35 +165,12 @@ def starts(folder: Path) -> str:
     for trace, name in TRACES.items():
         for count in (2, 4):
             own = results[(results["trace"] == trace) & (results["count"] == count)]
-            arms = [_mean(own[own["arm"] == arm]) for arm in ("list-order", "nothing", "shipped", "both")]
+            arms = [_mean(own[own["arm"] == arm]) for arm in ("list-order", "nothing", "shipped", "both", "counts")]
             if "–" not in arms[1:3]:
                 rows.append([name, str(count), *arms])
     header = ["openings that are hits, %", "fetched of a list", "list-order", "lists, from nothing", "lists, shipped model"]
-    return markdown([*header, "lists, model of the same app"], rows)
+    return markdown([*header, "lists, model of the same app", "the same, and a server's counts"], rows)
 
 
 def _mean(results: pd.DataFrame) -> str:
     return "–" if results.empty else f"{100 * float(results['object_hit_ratio'].mean()):.1f}"
-
-
-def kinds(folder: Path) -> str:
-    """What labels add to the learner's hit ratio over permuted ones, by how much the rates of reuse of kinds differ."""
-    results = stored(folder)
-    learned = results[results["label"] == "learned"]
-    found: dict[tuple[str, str, str], Interval] = {}
-    for knowledge in ("device", "server"):
-        own = learned[learned["knowledge"] == knowledge]
-        sides = [own[(own["label_control"] == "given") == is_given] for is_given in (True, False)]
-        (comparison,) = compare([pairing(sides[0], sides[1], compared=["label_control"])])
-        found |= {(pair.trace, pair.capacity, knowledge): pair.interval for pair in comparison.pairs}
-    given = results[results["label_control"] == "given"]
-    ratios = given.groupby(["trace", "capacity", "label"])["object_hit_ratio"].mean()
-    means = {key: 100 * float(value) for key, value in ratios.items()}
-    rows = []
-    for trace in dict.fromkeys(results["trace"]):
-        for capacity in ("20", "60", "180"):
-            row = [str(trace), capacity] + [f"{means[str(trace), capacity, policy]:.1f}" for policy in ("lru", "belady")]
-            rows.append([*row, *(points(found[str(trace), capacity, knowledge]) for knowledge in ("device", "server"))])
-    rows.sort(key=lambda row: int(row[0].removeprefix("R=")))
-    header = ["reuse differs by", "objects", "lru, %", "belady, %", "labels add on a device, points", "labels add on a server, points"]
-    return markdown(header, rows)
