@@ -240,10 +240,10 @@ struct ImageListTests {
     func contextCollectsItsSteps() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let base = ImageContext.url(held("a")).categories(["c"]).user("u")
-        let context = base.placeholder(grey.picture).failureImage(sample.picture).fade(.seconds(1)).forceTransition()
+        let context = base.placeholder(grey.picture).onFailureImage(sample.picture).fade(.seconds(1)).forceTransition()
             .keepCurrentImage().downsampling(.toView).whenDisappearing(.cancels).priority(.high).forceRefresh()
-            .onlyFromCache().cacheOriginalImage().processor(BlackWhiteImageProcessor())
-            .processor(ResizingImageProcessor(size: PixelSize(width: 2, height: 2)))
+            .onlyFromCache().cacheOriginalImage().setProcessor(BlackWhiteImageProcessor())
+            .appendProcessor(ResizingImageProcessor(referenceSize: PixelSize(width: 2, height: 2)))
             .retry(DelayRetryStrategy(maxRetryCount: 1))
         let (options, load) = (context.options, try #require(context.options.load))
         #expect(context.resource?.cacheKey == held("a").absoluteString)
@@ -256,7 +256,7 @@ struct ImageListTests {
         }
         #expect(load.priority == .high && load.forceRefresh == true && load.onlyFromCache == true)
         #expect(load.cacheOriginalImage == true && load.retryStrategy != nil)
-        let chain = BlackWhiteImageProcessor() |> ResizingImageProcessor(size: PixelSize(width: 2, height: 2))
+        let chain = BlackWhiteImageProcessor() |> ResizingImageProcessor(referenceSize: PixelSize(width: 2, height: 2))
         #expect(load.processor?.identifier == chain.identifier)
         #expect(base.options.load == nil && base.placeholder == nil && !base.options.keepsCurrentImage)
 

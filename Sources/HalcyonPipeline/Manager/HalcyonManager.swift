@@ -194,6 +194,16 @@ public final class HalcyonManager: Sendable {
             with: Resource(url, categories: categories), options: options, completionHandler: completionHandler)
     }
 
+    /// Loads the image of a source; see ``retrieveImage(with:options:completionHandler:)``.
+    @discardableResult
+    public func retrieveImage(
+        with source: Source, categories: [String] = [], options: ImageOptions? = nil,
+        completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
+    ) -> DownloadTask {
+        retrieveImage(
+            with: Resource(source, categories: categories), options: options, completionHandler: completionHandler)
+    }
+
     /// Prefetches an image into the cache, with the same sources, retries and originals as ``image(for:options:)``.
     ///
     /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and

@@ -54,6 +54,16 @@ public final class ImagePrefetcher: Sendable {
         self.onProgress = onProgress
     }
 
+    /// Creates a prefetcher of some URLs; see ``init(resources:manager:options:maxConcurrent:toMemory:onProgress:)``.
+    public convenience init(
+        urls: [URL], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
+        toMemory: Bool = false, onProgress: (@Sendable (PrefetchProgress) -> Void)? = nil
+    ) {
+        self.init(
+            resources: urls.map { Resource($0) }, manager: manager, options: options, maxConcurrent: maxConcurrent,
+            toMemory: toMemory, onProgress: onProgress)
+    }
+
     /// Prefetches, and returns the report. A second call waits for the same work. Cancelling the waiting task stops it.
     public func run() async -> PrefetchReport {
         let work = begin()

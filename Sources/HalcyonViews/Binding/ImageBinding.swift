@@ -1,3 +1,4 @@
+import Foundation
 import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
@@ -95,6 +96,28 @@ public final class ImageBinding {
         completion: Completion? = nil
     ) -> Bool {
         setImage(with: resource, placeholder: placeholder, options: options, progress: nil, completion: completion)
+    }
+
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    @_disfavoredOverload
+    @discardableResult
+    public func setImage(
+        with url: URL?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
+        progress: (@MainActor (DownloadProgress) -> Void)?, completion: Completion? = nil
+    ) -> Bool {
+        setImage(
+            with: url.map { Resource($0) }, placeholder: placeholder, options: options, progress: progress,
+            completion: completion)
+    }
+
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    @_disfavoredOverload
+    @discardableResult
+    public func setImage(
+        with url: URL?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
+        completion: Completion? = nil
+    ) -> Bool {
+        setImage(with: url, placeholder: placeholder, options: options, progress: nil, completion: completion)
     }
 
     /// Cancels the request that is pending. What the view shows stays.

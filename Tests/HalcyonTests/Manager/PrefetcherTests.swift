@@ -237,7 +237,7 @@ struct PrefetcherTests {
         transport.answer("b", sample.file)
         #expect(keys(await first.value.completed) == ["a"])
         #expect(transport.calls == [.start("a", .low), .start("a", .low), .start("b", .low)])
-        options.processor = TintImageProcessor(color: PixelColor(red: 9, green: 9, blue: 9, alpha: 9))
+        options.processor = TintImageProcessor(tint: PixelColor(red: 9, green: 9, blue: 9, alpha: 9))
         let second = await ImagePrefetcher(
             resources: resources("b"), manager: fixture.manager, options: options
         ).run()

@@ -268,7 +268,7 @@ struct VariantTests {
             cache.clearMemoryCache()
             #expect(try await manager.image(for: fake("a")).image == sample.picture)
             cache.clearMemoryCache()
-            let processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+            let processor = TintImageProcessor(tint: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
             let variant = try await manager.image(for: fake("a"), options: ImageOptions(processor: processor))
             #expect(variant.isFromOriginal && variant.image == processor.process(sample.picture))
         }

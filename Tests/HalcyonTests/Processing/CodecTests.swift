@@ -25,7 +25,7 @@ struct CodecTests {
         #expect(try decoder.information(of: file).format == PlainCodec.mine)
         let serializer = BitmapSerializer(decoder: decoder)
         #expect(serializer.data(with: picture, original: file) == file)
-        let tinted = TintImageProcessor(color: .clear).process(picture)
+        let tinted = TintImageProcessor(tint: .clear).process(picture)
         #expect(serializer.data(with: tinted, original: file) == Data("mine 3 2".utf8))
         // The standard registry does not know this format, and an empty registry knows none.
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }

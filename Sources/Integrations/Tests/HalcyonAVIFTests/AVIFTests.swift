@@ -65,7 +65,7 @@ struct AVIFTests {
         let serializer = BitmapSerializer(decoder: decoder)
         let picture = try #require(serializer.value(with: file))
         #expect(serializer.data(with: picture, original: file) == file)
-        let tinted = TintImageProcessor(color: .black).process(picture)
+        let tinted = TintImageProcessor(tint: .black).process(picture)
         #expect(ImageFormat(of: try #require(serializer.data(with: tinted, original: file))) == .png)
     }
 }
