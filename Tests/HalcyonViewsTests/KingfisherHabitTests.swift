@@ -21,11 +21,15 @@ struct KingfisherHabitTests {
         let blur = BlurImageProcessor(blurRadius: 4)
         #expect(try made(blur) == picture && blur.blurRadius == 4)
         let round = RoundCornerImageProcessor(cornerRadius: 20)
-        #expect(round.radii == CornerRadii(.pixels(20)) && RoundCornerImageProcessor(cornerRadius: 2.5).radii.topLeft == .pixels(2.5))
+        #expect(
+            round.radii == CornerRadii(.pixels(20))
+                && RoundCornerImageProcessor(cornerRadius: 2.5).radii.topLeft == .pixels(2.5))
         #expect(try made(round).isOpaque == false)
         let resize = ResizingImageProcessor(referenceSize: CGSize(width: 10, height: 10), mode: .aspectFill)
         #expect(try made(resize).size == PixelSize(width: 20, height: 10))
-        #expect(try made(ResizingImageProcessor(referenceSize: CGSize(width: 10, height: 10), mode: .aspectFit)).height == 5)
+        #expect(
+            try made(ResizingImageProcessor(referenceSize: CGSize(width: 10, height: 10), mode: .aspectFit)).height == 5
+        )
         let downsample = DownsamplingImageProcessor(size: CGSize(width: 20, height: 20))
         #expect(try made(downsample).size == PixelSize(width: 20, height: 10))
         let crop = CroppingImageProcessor(size: CGSize(width: 8, height: 8), anchor: CGPoint(x: 0.5, y: 0.5))
@@ -84,8 +88,10 @@ struct KingfisherHabitTests {
     @Test("Lines 13 to 20: each step of a request has Kingfisher's name and sets its option")
     func stepsHaveKingfishersNames() throws {
         let (grey, url, mirror) = (try NumberedPicture(0), held("a"), held("mirror"))
-        let first = ImageContext.url(url).setProcessor(BlackWhiteImageProcessor()).downsampling(size: CGSize(width: 8, height: 6))
-            .onFailureImage(grey.picture)
+        let first = ImageContext.url(url).setProcessor(BlackWhiteImageProcessor()).downsampling(
+            size: CGSize(width: 8, height: 6)
+        )
+        .onFailureImage(grey.picture)
         #expect(first.options.failureImage == grey.picture)
         #expect(first.options.downsampling == .to(PixelSize(width: 8, height: 6)))
         #expect(first.setProcessor(DefaultImageProcessor()).options.load?.processor?.identifier == "")
@@ -98,9 +104,11 @@ struct KingfisherHabitTests {
 
         let modifier = AnyModifier { $0 }
         let cache = try ViewFixture().cache
-        let context = ImageContext.url(url).cacheMemoryOnly().memoryCacheExpiration(.never).diskCacheExpiration(.days(7))
-            .lowDataModeSource(.network(mirror)).alternativeSources([.network(mirror)]).requestModifier(modifier)
-            .retry(maxCount: 3, interval: .seconds(3)).waitForCache().fromMemoryCacheOrRefresh().targetCache(cache)
+        let context = ImageContext.url(url).cacheMemoryOnly().memoryCacheExpiration(.never).diskCacheExpiration(
+            .days(7)
+        )
+        .lowDataModeSource(.network(mirror)).alternativeSources([.network(mirror)]).requestModifier(modifier)
+        .retry(maxCount: 3, interval: .seconds(3)).waitForCache().fromMemoryCacheOrRefresh().targetCache(cache)
         let load = try #require(context.options.load)
         #expect(load.cacheMemoryOnly == true && load.waitForCache == true && load.fromMemoryCacheOrRefresh == true)
         guard case .never? = load.memoryCacheExpiration, case .days(7)? = load.diskCacheExpiration else {

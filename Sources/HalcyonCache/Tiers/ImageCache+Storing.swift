@@ -8,7 +8,9 @@ import HalcyonSupport
 extension ImageCache {
     /// Stores a value: in memory before the first suspension, on disk before this returns.
     ///
-    /// See `ImageCacheTests.storesKeepOrderOnDisk()`.
+    /// With an empty key it is stored nowhere, and the result on disk is ``CacheError/emptyKey``.
+    ///
+    /// See `ImageCacheTests.storesKeepOrderOnDisk()` and `ImageCacheTests.emptyKeyIsRefused()`.
     ///
     /// - Parameters:
     ///   - original: the bytes that the value was made of. The serializer may store these.
@@ -59,6 +61,11 @@ extension ImageCache {
         note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
         done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
+        if key.key.isEmpty {
+            hub.failed(CacheError.emptyKey)
+            done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .failure(CacheError.emptyKey)))
+            return
+        }
         let computed = key.computed
         var isJoined = false
         if options.isPrefetch {

@@ -214,7 +214,8 @@ public final class HalcyonManager: Sendable {
             return try await FirstAnswer.of { [loader] in
                 try await loader.inTurn(resource, options) { load in
                     var load = load
-                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || load.options.cacheMemoryOnly)
+                    load.isPrefetch = true
+                    load.keepsInMemory = toMemory || !load.options.writes.contains(.disk)
                     load.observed = observed
                     return try await loader.prefetch(load)
                 }
@@ -366,6 +367,8 @@ public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
     case sourceRefused(URL, reason: String)
     /// A `data:` URL has no content that can be read.
     case invalidDataURL(reason: String)
+    /// The source has an empty key, under which no image can be told from another.
+    case emptyKey
     /// The source and all alternative ones have failed, in this order.
     case allSourcesFailed([SourceFailure])
 
@@ -379,6 +382,7 @@ public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
         case .sourceRefused(let url, let reason): "\(Source(url).cacheKey) may not be loaded: \(reason)."
         case .invalidDataURL(let reason):
             "The data URL cannot be read: \(reason); 'data:[type][;base64],content' is accepted."
+        case .emptyKey: "The source has an empty key; any other string is a key."
         case .allSourcesFailed(let failures):
             "No source has the image. " + failures.map { "\($0.source.cacheKey): \($0.error)" }.joined(separator: " ")
         }

@@ -28,7 +28,7 @@ package struct ImageLoad: Sendable {
     var observed: ObservedLoad?
     /// When its fetch began; `nil` before that.
     var begun: Int64?
-    /// Whether the image is kept in memory.
+    /// Whether the image is kept in memory, as far as the options allow it.
     package var keepsInMemory = true
 
     init(_ source: Source, of resource: Resource, _ options: SharedOptions) {
@@ -37,7 +37,7 @@ package struct ImageLoad: Sendable {
         shared = options
         context = AccessContext(categories: resource.categories, user: resource.user)
         // Its URL has the bytes: a file would be their second copy.
-        if self.source.isDataURL, !isVariant { self.options.cacheMemoryOnly = true }
+        if self.source.isDataURL, !isVariant { self.options.writes.remove(.disk) }
     }
 
     /// Records an event of a prefetch.

@@ -49,7 +49,7 @@ extension ImageLoader {
         let entry = load.entryKey
         let isOnDisk = try await made.inTurn {
             let toDisk =
-                !options.cacheMemoryOnly
+                options.writes.contains(.disk)
                 && made.claim(disk, now: cache.clock.now) {
                     (options.caching.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(
                         from: $0)
@@ -57,14 +57,15 @@ extension ImageLoader {
                     await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
-                load.keepsInMemory
+                load.keepsInMemory && options.writes.contains(.memory)
                 && made.claim(memory, now: cache.clock.now) {
                     (options.caching.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
                     await cache.remove(forKey: entry, fromDisk: false)
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
-            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
+            let isOlder = load.isPrefetch && options.forceRefresh || options.writes == .disk && !made.isClaimed(memory)
+            if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
             cache.store(
                 made.image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
                 // Another load may have kept this image on disk.
@@ -79,7 +80,7 @@ extension ImageLoader {
         if options.waitForCache { await made.settle(disk) }
         try Task.checkCancellation()
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
+        if heeds, !isOnDisk, options.writes.contains(.disk), let freshness { await note(freshness, made, load) }
     }
 
     private func keepOriginal(
@@ -87,7 +88,7 @@ extension ImageLoader {
     ) async throws {
         let options = load.options
         guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
-            !options.cacheMemoryOnly, load.isVariant, !load.source.isDataURL
+            options.writes.contains(.disk), load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)

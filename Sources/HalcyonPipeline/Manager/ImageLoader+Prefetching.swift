@@ -14,12 +14,13 @@ extension ImageLoader {
         let cache = load.options.cache
         let view = try await view(of: load)
         let found = try await tier(of: view.entryKey, in: cache)
-        if found == .memory || found == .disk && !load.options.caching.fromMemoryCacheOrRefresh {
+        let reads = load.options.reads
+        if found == .memory && reads.contains(.memory) || found == .disk && reads.contains(.disk) {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
-            if found == .disk, load.keepsInMemory {
+            if found == .disk, load.keepsInMemory, load.options.writes.contains(.memory) {
                 await cache.promote(
                     view.entryKey, serializer: view.serializer, options: view.cacheOptions,
                     decoding: decodeLimiter.queue(

@@ -191,7 +191,8 @@ final class ImageLoader: Sendable {
                 computed, options.memoryCacheAccessExtendingExpiration, categories: options.context.categories,
                 user: options.context.user, kind: .probe)
         }
-        if let image = inMemory() { return .memory(image) }
+        let readsMemory = load.options.reads.contains(.memory)
+        if readsMemory, let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.download.priority)
         if cache.isAbsentOnDisk(load.entryKey) { return try await cache.fromDisk(load.entryKey, options) }
@@ -207,7 +208,7 @@ final class ImageLoader: Sendable {
         let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
         guard let image = found.image else { return cache.missed(computed, options) }
-        if let image = inMemory() { return .memory(image) }
+        if readsMemory, let image = inMemory() { return .memory(image) }
         cache.sharedHit(computed, image, options)
         return .disk(image)
     }
@@ -248,7 +249,11 @@ final class ImageLoader: Sendable {
         let (isUsable, record) = try await freshnessOfOriginal(load)
         guard isUsable else { return .none }
         // It may have been made since this load looked it up.
-        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
+        if !load.isPrefetch, load.options.reads.contains(.memory),
+            load.options.cache.memoryStorage.isCached(forKey: load.computedKey)
+        {
+            return .cached
+        }
         guard let original = try await original(load) else { return .none }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer
@@ -276,6 +281,7 @@ final class ImageLoader: Sendable {
     private func original(_ load: ImageLoad) async throws -> ImageProcessItem? {
         let originals = load.options.originalCache
         if let bytes = try await bytes(of: load.originalKey, load.cacheOptions, in: originals) { return .data(bytes) }
+        guard load.options.reads.contains(.memory) else { return nil }
         return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
     }
 
@@ -308,8 +314,11 @@ final class ImageLoader: Sendable {
     // MARK: - Loading
 
     /// Loads, processes and keeps.
+    ///
+    /// - Throws: also ``ManagerError/emptyKey``: loads share their work by the key.
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
         try Task.checkCancellation()
+        if load.source.cacheKey.isEmpty { throw ManagerError.emptyKey }
         var load = load
         load.begun = load.begun ?? load.options.cache.clock.now
         guard load.isPrefetch else { return try await fetched(load) }
@@ -414,7 +423,7 @@ extension LimitedWork {
             return false
         } catch let error as ImageError {
             switch error {
-            case .unknownFormat, .truncated, .damaged: return true
+            case .unknownFormat, .noDecoder, .truncated, .damaged: return true
             default: return false
             }
         } catch  where !error.isCancellation {

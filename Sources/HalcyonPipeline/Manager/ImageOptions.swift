@@ -36,13 +36,19 @@ public struct ImageOptions: Sendable {
 
     // MARK: Where it may come from
 
-    /// Whether the image is loaded whatever the cache has. Default: `false`.
+    /// The tiers that the image may come from; one that they do not have is loaded. Without the disk, it is not made of a cached
+    /// original either. Default: both.
+    ///
+    /// ``forceRefresh`` and ``fromMemoryCacheOrRefresh`` narrow it further. See `CacheTierTests.loadReadsStatedTiers()`.
+    public var readsFrom: CacheTiers?
+    /// Whether the image is loaded whatever the cache has, as with ``readsFrom`` of no tier. Default: `false`.
     ///
     /// See `ManagerOrderTests.forceRefreshReplacesCachedImage()`.
     public var forceRefresh: Bool?
     /// Whether nothing is loaded: an image that is not cached is ``ManagerError/notCached(key:)``. Default: `false`.
     public var onlyFromCache: Bool?
-    /// Whether an image that is not in memory is loaded again, without a look-up on disk. Default: `false`.
+    /// Whether an image that is not in memory is loaded again, without a look-up on disk, as with ``readsFrom`` of memory. Default:
+    /// `false`.
     public var fromMemoryCacheOrRefresh: Bool?
     /// The sources that are tried in turn after the resource's source has failed; each is cached under its own key. Default: none.
     ///
@@ -81,8 +87,12 @@ public struct ImageOptions: Sendable {
     /// `VariantTests.simultaneousLoadsProcessVariantOnce()` and
     /// `VariantTests.processorErrorEndsLoadWithoutDownload()`.
     public var cacheOriginalImage: Bool?
-    /// Whether the image is kept in memory alone. An earlier image of the same key is removed from disk then: it is older, and would
-    /// be found once memory has evicted the new one. Default: `false`.
+    /// The tiers in which the image is kept: one that was loaded or made in both, one that was found on disk in memory. Default: both.
+    ///
+    /// Where one tier alone gets a new image, an earlier one of the same key is removed from the other: it is older, and would be found
+    /// once the new one is evicted. With no tier, both stay as they are. See `CacheTierTests.loadWritesStatedTiers()`.
+    public var writesTo: CacheTiers?
+    /// Whether the image is kept in memory alone, as with ``writesTo`` of memory, which it narrows. Default: `false`.
     public var cacheMemoryOnly: Bool?
     /// Whether the result waits until the image is on disk, or could not be written. Default: `false`.
     public var waitForCache: Bool?

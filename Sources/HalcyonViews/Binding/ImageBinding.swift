@@ -1,4 +1,5 @@
 import Foundation
+import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
@@ -258,12 +259,14 @@ struct LoadKey: Hashable, Sendable {
     private let cache: ObjectIdentifier?
     private let downloader: ObjectIdentifier?
     private let flags: UInt8
+    private let readsFrom: CacheTiers?
 
     init(_ resource: Resource, _ options: ImageOptions?, _ defaultProcessor: (any ImageProcessor)?) {
         (cacheKey, user) = (ByteName(resource.cacheKey), resource.user.map(ByteName.init))
         processor = ByteName((options?.processor ?? defaultProcessor)?.identifier ?? "")
         cache = options?.cache.map(ObjectIdentifier.init)
         downloader = options?.downloader.map(ObjectIdentifier.init)
+        readsFrom = options?.readsFrom
         guard let options else {
             flags = 0
             return

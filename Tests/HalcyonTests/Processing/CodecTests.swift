@@ -30,7 +30,7 @@ struct CodecTests {
         // The standard registry does not know this format, and an empty registry knows none.
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
         let png = try Fixture.data("png-rgb.png")
-        #expect(throws: ImageError.unknownFormat) { try ImageDecoder(codecs: ImageCodecs()).decode(png) }
+        #expect(throws: ImageError.noDecoder(.png)) { try ImageDecoder(codecs: ImageCodecs()).decode(png) }
         codecs.register(PlainCodec(takesPNG: true) as any ImageDecoding)
         #expect(try decoder.decode(png).size == PixelSize(width: 1, height: 1))
         #expect(decoder.identifier != ImageDecoder().identifier)

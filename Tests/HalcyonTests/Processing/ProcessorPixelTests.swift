@@ -37,7 +37,9 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
             }
         }
         let size = PixelSize(width: 20, height: 40)
-        return cases + [PixelCase("resize-alpha", of: "png-rgba.png", within: 1, ResizingImageProcessor(referenceSize: size))]
+        return cases + [
+            PixelCase("resize-alpha", of: "png-rgba.png", within: 1, ResizingImageProcessor(referenceSize: size))
+        ]
     }
 
     static var blurring: [PixelCase] {

@@ -27,13 +27,16 @@ struct ProcessorTests {
             RoundCornerImageProcessor(cornerRadius: .pixels(2), backgroundColor: red),
             BorderImageProcessor(width: 1, color: red), BorderImageProcessor(width: 2, color: red),
             BorderImageProcessor(width: 1, color: .black),
-            BorderImageProcessor(width: 1, color: red, radii: CornerRadii(.pixels(2))), BlurImageProcessor(blurRadius: 1),
+            BorderImageProcessor(width: 1, color: red, radii: CornerRadii(.pixels(2))),
+            BlurImageProcessor(blurRadius: 1),
             BlurImageProcessor(blurRadius: 1.25), TintImageProcessor(tint: red), TintImageProcessor(tint: .black),
             OverlayImageProcessor(overlay: red), OverlayImageProcessor(overlay: red, fraction: 0.25),
             ColorControlsImageProcessor(brightness: 0.5), ColorControlsImageProcessor(contrast: 0.5),
             ColorControlsImageProcessor(saturation: 0.5), ColorControlsImageProcessor(exposure: 0.5),
-            BlackWhiteImageProcessor(), BlendImageProcessor(blendMode: .multiply), BlendImageProcessor(blendMode: .screen),
-            BlendImageProcessor(blendMode: .screen, alpha: 0.5), BlendImageProcessor(blendMode: .screen, backgroundColor: red),
+            BlackWhiteImageProcessor(), BlendImageProcessor(blendMode: .multiply),
+            BlendImageProcessor(blendMode: .screen),
+            BlendImageProcessor(blendMode: .screen, alpha: 0.5),
+            BlendImageProcessor(blendMode: .screen, backgroundColor: red),
         ]
     }()
 
@@ -89,11 +92,29 @@ struct ProcessorTests {
         #expect(try turned.process(.data(data), decoder: decoder).size == PixelSize(width: 4, height: 7))
     }
 
+    @Test("A picture that is smaller than the size stays as it is, if it must not be enlarged")
+    func smallPictureIsNotEnlarged() throws {
+        let picture = try Fixture.expected("png-rgb")
+        #expect(picture.size == PixelSize(width: 37, height: 29))
+        func size(_ width: Int, _ height: Int, _ mode: ContentMode) throws -> PixelSize {
+            try ResizingImageProcessor(
+                referenceSize: PixelSize(width: width, height: height), mode: mode, enlarges: false
+            ).process(picture).size
+        }
+        for mode in [ContentMode.aspectFit, .aspectFill] { #expect(try size(370, 290, mode) == picture.size) }
+        // Filling would enlarge the height to 29 * 74 / 37.
+        #expect(try size(74, 10, .aspectFill) == picture.size)
+        #expect(try size(74, 10, .aspectFit) == PixelSize(width: 13, height: 10))
+        #expect(try size(20, 10, .aspectFill) == PixelSize(width: 20, height: 16))
+        #expect(try size(74, 10, .none) == PixelSize(width: 37, height: 10))
+    }
+
     @Test("Resizing stretches, fits or fills")
     func resizingStretchesFitsOrFills() throws {
         let picture = try Fixture.expected("png-rgb")
         let sizes = try ContentMode.allCases.map { mode in
-            try ResizingImageProcessor(referenceSize: PixelSize(width: 74, height: 29), mode: mode).process(picture).size
+            try ResizingImageProcessor(referenceSize: PixelSize(width: 74, height: 29), mode: mode).process(picture)
+                .size
         }
         #expect(
             sizes == [
@@ -142,7 +163,9 @@ struct ProcessorTests {
         let pixel = try #require(Bitmap(width: 1, height: 1, color: grey))
         for processor in Self.all { #expect(try processor.process(.image(pixel), decoder: decoder).pixels.count >= 4) }
         let plain = try #require(Bitmap(width: 30, height: 3, color: grey))
-        for radius in [0, 0.1, 1, 7.3, 100] { #expect(try BlurImageProcessor(blurRadius: radius).process(plain) == plain) }
+        for radius in [0, 0.1, 1, 7.3, 100] {
+            #expect(try BlurImageProcessor(blurRadius: radius).process(plain) == plain)
+        }
         for filter in ResamplingFilter.allCases {
             let scaled = try plain.resampled(to: PixelSize(width: 7, height: 11), filter)
             #expect(scaled == Bitmap(width: 7, height: 11, color: grey))
@@ -179,9 +202,11 @@ struct ProcessorTests {
             }
         }
         let bad: [any BitmapProcessor] = [
-            BlurImageProcessor(blurRadius: -1), BlurImageProcessor(blurRadius: .nan), BlurImageProcessor(blurRadius: .infinity),
+            BlurImageProcessor(blurRadius: -1), BlurImageProcessor(blurRadius: .nan),
+            BlurImageProcessor(blurRadius: .infinity),
             CroppingImageProcessor(size: PixelSize(width: 1, height: 1), anchor: .init(x: 1.5, y: 0)),
-            RoundCornerImageProcessor(cornerRadius: .pixels(-1)), RoundCornerImageProcessor(cornerRadius: .fraction(.infinity)),
+            RoundCornerImageProcessor(cornerRadius: .pixels(-1)),
+            RoundCornerImageProcessor(cornerRadius: .fraction(.infinity)),
             BorderImageProcessor(width: -1, color: .black), OverlayImageProcessor(overlay: .black, fraction: 2),
             ColorControlsImageProcessor(contrast: .nan), BlendImageProcessor(blendMode: .normal, alpha: -0.1),
         ]

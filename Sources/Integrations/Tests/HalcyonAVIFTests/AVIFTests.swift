@@ -56,7 +56,7 @@ struct AVIFTests {
         #expect(throws: ImageError.tooManyPixels(PixelSize(width: 39, height: 27), limit: 1_000)) {
             try small.decode(file)
         }
-        #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
+        #expect(throws: ImageError.noDecoder(.avif)) { try ImageDecoder().decode(file) }
     }
 
     @Test("The original bytes of AVIF are stored; a processed picture is stored as PNG")

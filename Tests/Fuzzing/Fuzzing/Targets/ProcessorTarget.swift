@@ -76,7 +76,8 @@ private struct FuzzInput {
         case 0: DownsamplingImageProcessor(size: size())
         case 1:
             ResizingImageProcessor(
-                referenceSize: size(), mode: ContentMode.allCases[whole(3)], filter: ResamplingFilter.allCases[whole(4)],
+                referenceSize: size(), mode: ContentMode.allCases[whole(3)],
+                filter: ResamplingFilter.allCases[whole(4)],
                 enlarges: byte() & 1 == 0)
         case 2: CroppingImageProcessor(size: size(), anchor: .init(x: share(), y: share()))
         case 3: RoundCornerImageProcessor(radii: radii(), backgroundColor: byte() & 1 == 0 ? nil : color())
