@@ -61,6 +61,39 @@ extension ImageCache {
         note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
         done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
+        let serializer = other ?? serializer
+        store(
+            toMemory ? value : nil, cost: value.cacheCost, { serializer.data(with: value, original: original) },
+            forKey: key, toDisk: toDisk, keepsFile: keepsFile, options: options, note: note, kept: kept, done: done)
+    }
+
+    /// Stores on the disk alone, later, the bytes of a value that has not been made of them, and removes an earlier value from memory.
+    ///
+    /// - Parameters:
+    ///   - cost: the cost that the value would have in memory.
+    ///   - bytes: makes the bytes of the file, on the options' queue; `nil` if there are none.
+    ///   - note: returns the note of the bytes that are about to be written, as in a store of a value.
+    ///   - kept: receives the bytes that are on disk now.
+    package func store(
+        bytes: @escaping @Sendable () -> Data?, cost: Int, forKey key: EntryKey, options: CacheOptions,
+        note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
+    ) {
+        store(
+            nil, cost: cost, bytes, forKey: key, toDisk: true, keepsFile: false, options: options, note: note,
+            kept: kept,
+            done: done)
+        // The value in memory was not made of these bytes. The disk is first, as in every store.
+        memoryStorage.remove(forKey: key.computed)
+    }
+
+    /// Stores a value in memory, if there is one, before this returns, and bytes on the disk later.
+    private func store(
+        _ value: Value?, cost: Int, _ bytes: @escaping @Sendable () -> Data?, forKey key: EntryKey, toDisk: Bool,
+        keepsFile: Bool, options: CacheOptions, note: NoteMaker?, kept: (@Sendable (Data) -> Void)?,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
+    ) {
+        let toMemory = value != nil
         if key.key.isEmpty {
             hub.failed(CacheError.emptyKey)
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .failure(CacheError.emptyKey)))
@@ -73,7 +106,7 @@ extension ImageCache {
             hub.recorded(
                 RecordedEvent(
                     time: clock.now, kind: .prefetchArrival, key: computed, user: context.user,
-                    duration: options.fetchDuration, cost: value.cacheCost))
+                    duration: options.fetchDuration, cost: cost))
             if toMemory || toDisk {
                 prefetches.mark(
                     computed, inMemory: toMemory,
@@ -82,7 +115,7 @@ extension ImageCache {
             }
         } else {
             prefetches.take(computed)
-            record(computed, cost: value.cacheCost, options, .network)
+            record(computed, cost: cost, options, .network)
             // Another load that shares the value has stored it.
             isJoined = !toMemory && memoryStorage.joined(forKey: computed, context: options.context)
         }
@@ -96,7 +129,7 @@ extension ImageCache {
         guard toDisk else {
             if EntryOrigin.isPrivate(key.key) { privateEntries.stored() }
             if !keepsFile { removeOlderFile(key) }
-            keepNew(value, computed, options)
+            if let value { keepNew(value, computed, options) }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
@@ -106,10 +139,8 @@ extension ImageCache {
             counting: !toMemory && !isJoined && !options.isPrefetch)
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
-        disk.store(key, options.context, preparation: options.serializationQueue) { [serializer] in
-            guard let data = (other ?? serializer).data(with: value, original: original) else {
-                throw CacheError.cannotSerialize(key: computed)
-            }
+        disk.store(key, options.context, preparation: options.serializationQueue) {
+            guard let data = bytes() else { throw CacheError.cannotSerialize(key: computed) }
             return data
         } write: { [options, prefetches] storage, data in
             let isKept = try storage.store(
@@ -122,7 +153,7 @@ extension ImageCache {
             }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
-        if toMemory { keepNew(value, computed, options) } else { core.voidReads(forKey: computed) }
+        if let value { keepNew(value, computed, options) } else { core.voidReads(forKey: computed) }
     }
 
     /// Removes the file of a key whose newest value is stored in memory alone. Otherwise the older value would be found once

@@ -22,6 +22,8 @@ package struct ImageLoad: Sendable {
     var variant: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
+    /// Whether it wants the loaded bytes alone, of an image that is no variant: nothing is decoded.
+    var wantsBytes = false
     /// The task that changes its priority, if it has one.
     var task: DownloadTask?
     /// The load, if it is observed.
@@ -119,6 +121,7 @@ package struct ImageLoad: Sendable {
         (options.lowDataSource, options.download.allowsConstrainedNetwork) = (nil, true)
         var low = ImageLoad(other, of: resource, SharedOptions(options))
         (low.isPrefetch, low.keepsInMemory, low.task, low.observed) = (isPrefetch, keepsInMemory, task, observed)
+        low.wantsBytes = wantsBytes
         return low
     }
 

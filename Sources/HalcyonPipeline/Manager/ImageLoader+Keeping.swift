@@ -12,8 +12,12 @@ extension ImageLoader {
     /// - Throws: `CancellationError`, and nothing is kept, if the task is cancelled before the image is stored.
     func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async throws {
         try Task.checkCancellation()
+        switch made.content {
         // An image of a truncated file is shown once, and never kept.
-        if made.image.provenance?.isComplete == false { return }
+        case .image(let image): if image.provenance?.isComplete == false { return }
+        // Bytes that are no picture are not kept.
+        case .undecoded(let information): if information == nil { return }
+        }
         let requested = load
         var load = load
         if let freshness, freshness.isPrivate {
@@ -57,7 +61,7 @@ extension ImageLoader {
                     await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
-                load.keepsInMemory && options.writes.contains(.memory)
+                made.isDecoded && load.keepsInMemory && options.writes.contains(.memory)
                 && made.claim(memory, now: cache.clock.now) {
                     (options.caching.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
@@ -66,15 +70,24 @@ extension ImageLoader {
             // A prefetch leaves memory alone; what it has of the key is older.
             let isOlder = load.isPrefetch && options.forceRefresh || options.writes == .disk && !made.isClaimed(memory)
             if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
-            cache.store(
-                made.image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
-                // Another load may have kept this image on disk.
-                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                note: noting, kept: { made.stored($0, at: disk) },
-                done: { _ in
-                    if toMemory { made.written(memory) }
-                    if toDisk { made.written(disk) }
-                })
+            let done = { @Sendable (_: CacheStoreResult) in
+                if toMemory { made.written(memory) }
+                if toDisk { made.written(disk) }
+            }
+            let kept = { @Sendable (bytes: Data) in made.stored(bytes, at: disk) }
+            switch made.content {
+            case .image(let image):
+                cache.store(
+                    image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
+                    // Another load may have kept this image on disk.
+                    keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
+                    note: noting, kept: kept, done: done)
+            case .undecoded(let information):
+                guard toDisk, let original else { break }
+                cache.store(
+                    bytes: file(of: original, in: cache), cost: (information?.size.pixelCount ?? 0) * 4, forKey: entry,
+                    options: load.cacheOptions, note: noting, kept: kept, done: done)
+            }
             return toDisk
         }
         if options.waitForCache { await made.settle(disk) }
@@ -93,7 +106,7 @@ extension ImageLoader {
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
         let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
-        let (serializer, decoder) = (originals.serializer, decoder)
+        let bytes = file(of: original, in: originals)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.clock.now) {
                 (options.caching.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(
@@ -103,15 +116,20 @@ extension ImageLoader {
             }
             guard isFirst else { return }
             originals.keepOriginal(
-                {
-                    // Other serializers may encrypt what they store.
-                    if serializer.readsImageFiles { return original }
-                    let picture = try? decoder.decode(original)
-                    return picture.flatMap { serializer.data(with: $0, original: original) }
-                },
-                forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) })
+                bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) }
+            )
         }
         if options.waitForCache { await made.settle(place) }
+    }
+
+    /// Returns what makes the file of original bytes in a cache.
+    private func file(of original: Data, in cache: ImageCache<Bitmap>) -> @Sendable () -> Data? {
+        { [serializer = cache.serializer, decoder] in
+            // Other serializers may encrypt what they store.
+            if serializer.readsImageFiles { return original }
+            let picture = try? decoder.decode(original)
+            return picture.flatMap { serializer.data(with: $0, original: original) }
+        }
     }
 
     /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.

@@ -40,6 +40,7 @@ extension ImageLoader {
     /// - Returns: what was loaded; `nil` if the image of the other source is cached.
     func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
         if let low = load.ofLowDataSource { return try await prefetch(low) }
+        if needsBytesAlone(load) { return try await loadedBytesUnseen(load) }
         return Prefetched(try await loaded(load))
     }
 }

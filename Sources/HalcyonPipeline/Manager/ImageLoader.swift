@@ -236,7 +236,8 @@ final class ImageLoader: Sendable {
         case .made(let made, let bytes, let freshness):
             if !isFirst { try await keep(made, original: nil, freshness, load) }
             return ImageResult(
-                image: made.image, cacheType: .none, isFromOriginal: true, resource: load.resource, source: load.source,
+                image: try made.image(), cacheType: .none, isFromOriginal: true, resource: load.resource,
+                source: load.source,
                 originalData: load.options.wantsOriginalData && keepsOriginals(load.options.originalCache, load)
                     ? bytes : nil)
         }
@@ -299,14 +300,14 @@ final class ImageLoader: Sendable {
         return try await bytes(of: load.originalKey, load.cacheOptions, in: originals)
     }
 
-    private func bytes(of key: EntryKey, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
+    func bytes(of key: EntryKey, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
         let bytes = await cache.original(forKey: key, options: options)
         try Task.checkCancellation()
         return bytes
     }
 
     /// Whether a cache's entry under the key of a load's source has the original bytes.
-    private func keepsOriginals(_ cache: ImageCache<Bitmap>, _ load: ImageLoad) -> Bool {
+    func keepsOriginals(_ cache: ImageCache<Bitmap>, _ load: ImageLoad) -> Bool {
         let serializer = load.isVariant ? cache.serializer : load.serializer ?? cache.serializer
         return serializer.keepsOriginalData
     }
@@ -317,19 +318,38 @@ final class ImageLoader: Sendable {
     ///
     /// - Throws: also ``ManagerError/emptyKey``: loads share their work by the key.
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
+        try await loaded(load) { low in
+            try await low.isPrefetch ? loaded(low) : image(low)
+        } result: { load, made, data, freshness in
+            try await result(load, made, data, freshness)
+        }
+    }
+
+    /// Loads, makes what the load wants, and returns the result of that.
+    ///
+    /// - Parameters:
+    ///   - other: returns the result of the source for Low Data Mode.
+    ///   - result: keeps what was made of the bytes.
+    func loaded<Value>(
+        _ load: ImageLoad, low other: (ImageLoad) async throws -> Value,
+        result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+    ) async throws -> Value {
         try Task.checkCancellation()
         if load.source.cacheKey.isEmpty { throw ManagerError.emptyKey }
         var load = load
         load.begun = load.begun ?? load.options.cache.clock.now
-        guard load.isPrefetch else { return try await fetched(load) }
+        guard load.isPrefetch else { return try await fetched(load, other, result) }
         load.record(.prefetchStart)
-        do { return try await fetched(load) } catch {
+        do { return try await fetched(load, other, result) } catch {
             load.record(.prefetchEnd)
             throw error
         }
     }
 
-    private func fetched(_ load: ImageLoad) async throws -> ImageResult {
+    private func fetched<Value>(
+        _ load: ImageLoad, _ other: (ImageLoad) async throws -> Value,
+        _ result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+    ) async throws -> Value {
         let downloader = load.options.downloader
         switch load.source {
         case .provider(let given):
@@ -340,17 +360,18 @@ final class ImageLoader: Sendable {
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
-            if let low = load.ofLowDataSource { return try await image(low) }
+            if let low = load.ofLowDataSource { return try await other(low) }
             try load.options.sourcePolicy.check(url)
             do {
-                let result = try await load.observed.transferring {
+                let response = try await load.observed.transferring {
                     try await downloader.download(url, processor(load), load.options.download, load.task)
                 }
-                return try await self.result(load, own(result, url, load))
+                let own = try await own(response, url, load)
+                return try await result(load, own.value, own.originalData, own.freshness)
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.
                 guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
-                return try await low.isPrefetch ? loaded(low) : image(low)
+                return try await other(low)
             }
         }
     }
@@ -380,7 +401,8 @@ final class ImageLoader: Sendable {
     }
 
     private func maker(_ load: ImageLoad) -> ImageMaker {
-        ImageMaker(processor: load.options.processor, decoder: decoder, observed: load.observed)
+        ImageMaker(
+            processor: load.options.processor, decoder: decoder, observed: load.observed, wantsBytes: load.wantsBytes)
     }
 
     /// Keeps a loaded image, and returns the result.
@@ -389,7 +411,7 @@ final class ImageLoader: Sendable {
     ) async throws -> ImageResult {
         try await keep(made, original: data, freshness, load)
         return ImageResult(
-            image: made.image, cacheType: .none, resource: load.resource, source: load.source,
+            image: try made.image(), cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
     }
 }

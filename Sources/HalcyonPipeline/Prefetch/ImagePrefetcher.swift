@@ -217,12 +217,12 @@ package struct Prefetched: Sendable {
     package let bytes: Int
 
     /// An image that was cached and loaded again; its size is not known.
-    package static let renewed = Prefetched(cost: 0, bytes: 0)
+    package static let renewed = Prefetched(cost: 0, bytes: 0, origin: .network)
 
     /// The place from which the image came.
     let origin: ImageOrigin
 
-    private init(cost: Int, bytes: Int) { (self.cost, self.bytes, origin) = (cost, bytes, .network) }
+    init(cost: Int, bytes: Int, origin: ImageOrigin) { (self.cost, self.bytes, self.origin) = (cost, bytes, origin) }
 
     package init(_ result: ImageResult) {
         origin = ImageOrigin(result)

@@ -11,12 +11,17 @@ package struct ImageMaker: Sendable {
     package let decoder: ImageDecoder
     /// The load that decodes, if it is observed.
     var observed: ObservedLoad?
+    /// Whether the bytes are wanted alone, so that nothing is decoded.
+    var wantsBytes = false
 
     /// The identifier; equal for makers that make the same image of the same bytes.
-    package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
+    package var identifier: String {
+        "\(wantsBytes ? "halcyon.bytes" : processor.identifier)#\(decoder.identifier)"
+    }
 
     package func image(of data: Data) throws -> MadeImage {
-        MadeImage(try observed.decoding { try processor.process(.data(data), decoder: decoder) })
+        if wantsBytes { return MadeImage(undecoded: try? decoder.information(of: data)) }
+        return MadeImage(try observed.decoding { try processor.process(.data(data), decoder: decoder) })
     }
 }
 
@@ -53,10 +58,31 @@ package final class MadeImage: Sendable {
         var turns: [CheckedContinuation<Void, Never>] = []
     }
 
-    package let image: Bitmap
+    /// What was made of the bytes.
+    enum Content {
+        case image(Bitmap)
+        /// Nothing, because the bytes are wanted alone; with what their header says, if they are a picture.
+        case undecoded(ImageInformation?)
+    }
+
+    let content: Content
     private let state = Mutex(State())
 
-    package init(_ image: Bitmap) { self.image = image }
+    package init(_ image: Bitmap) { content = .image(image) }
+
+    /// Creates what stands for loaded bytes of which no image is made.
+    init(undecoded information: ImageInformation?) { content = .undecoded(information) }
+
+    /// Whether there is an image.
+    var isDecoded: Bool { if case .image = content { true } else { false } }
+
+    /// The image.
+    ///
+    /// - Throws: ``ImageError/unknownFormat`` if none was made, which no load for an image sees: the two kinds share no work.
+    func image() throws -> Bitmap {
+        guard case .image(let image) = content else { throw ImageError.unknownFormat }
+        return image
+    }
 
     /// Claims and requests writes, in turn with other loads, so that the writes have the order of their claims.
     ///
@@ -205,6 +231,6 @@ extension DownloadProcessor where Value == Bitmap {
         _ processor: any ImageProcessor = DefaultImageProcessor(), decoder: ImageDecoder = ImageDecoder()
     ) -> Self {
         let maker = ImageMaker(processor: processor, decoder: decoder)
-        return Self(identifier: maker.identifier) { data, _ in try maker.image(of: data).image }
+        return Self(identifier: maker.identifier) { data, _ in try maker.image(of: data).image() }
     }
 }

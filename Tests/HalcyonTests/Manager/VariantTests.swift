@@ -472,22 +472,3 @@ private struct XORSerializer: CacheSerializer {
 
     func value(with data: Data) -> Bitmap? { try? ImageDecoder().decode(Data(data.map { ~$0 })) }
 }
-
-/// Decodes PNG as the built-in decoder, and counts.
-private final class CountingDecoder: ImageDecoding {
-    private let calls = Atomic<Int>(0)
-    var count: Int { calls.load(ordering: .relaxed) }
-
-    func format(of data: Data) -> ImageFormat? { ImageFormat(of: data) == .png ? .png : nil }
-    func information(of data: Data) throws -> ImageInformation { try ImageDecoder().information(of: data) }
-
-    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Bitmap {
-        calls.add(1, ordering: .relaxed)
-        return try ImageDecoder().decode(data)
-    }
-}
-
-extension FakeTransport {
-    /// The transfers that were started.
-    fileprivate var requestCount: Int { calls.count { if case .start = $0 { true } else { false } } }
-}
