@@ -270,7 +270,7 @@ public final class HalcyonManager: Sendable {
                 try await loader.inTurn(resource, options) { load in
                     var load = load
                     load.isPrefetch = true
-                    load.keepsInMemory = toMemory || !load.options.writes.contains(.disk)
+                    load.keepsInMemory = toMemory || !load.keepsOnDisk
                     load.observed = observed
                     return try await loader.prefetch(load)
                 }
@@ -350,7 +350,7 @@ public final class HalcyonManager: Sendable {
         _ variant: String, _ modifier: (any ImageModifier)?, _ options: @autoclosure () -> ImageOptions?
     ) -> ImageResult? {
         if cache.observation.isOn { announce(resource, options(), cache) }
-        guard isEnough else { return nil }
+        guard isEnough, resource.isUnchanged(in: cache, variant, by: loader.fileVersions) else { return nil }
         // A miss is counted by the load that follows it.
         func find(_ key: String) -> Bitmap? {
             cache.fromMemory(

@@ -17,6 +17,7 @@ extension ImageLoader {
     /// Returns the bytes of one source: those that the cache has as they came, else those that are loaded.
     private func data(_ load: ImageLoad) async throws -> Data {
         if load.options.reads.contains(.disk) {
+            let load = try await withoutChangedFile(load)
             let view = try await view(of: load)
             if let bytes = try await cachedBytes(view) { return bytes }
             // The private entry has none.
@@ -57,8 +58,8 @@ extension ImageLoader {
     /// Whether a prefetch needs no picture: the disk gets the bytes as they come.
     func needsBytesAlone(_ load: ImageLoad) -> Bool {
         let serializer = load.serializer ?? load.options.cache.serializer
-        return !load.keepsInMemory && !load.isVariant && load.options.writes.contains(.disk)
-            && serializer.keepsOriginalData && serializer.readsImageFiles
+        return !load.keepsInMemory && !load.isVariant && load.keepsOnDisk && serializer.keepsOriginalData
+            && serializer.readsImageFiles
     }
 
     /// Loads and keeps the bytes of an image that no request waits for.

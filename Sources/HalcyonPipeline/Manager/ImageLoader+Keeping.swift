@@ -49,11 +49,12 @@ extension ImageLoader {
         let disk = load.diskPlace
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
-        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
+        let noting = load.fileVersion?.noting ?? FreshnessRecord.noting(heeds ? freshness : nil)
         let entry = load.entryKey
+        if let version = load.fileVersion { fileVersions.note(version, of: load.entry) }
         let isOnDisk = try await made.inTurn {
             let toDisk =
-                options.writes.contains(.disk)
+                load.keepsOnDisk
                 && made.claim(disk, now: cache.clock.now) {
                     (options.caching.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(
                         from: $0)
@@ -68,7 +69,9 @@ extension ImageLoader {
                     await cache.remove(forKey: entry, fromDisk: false)
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
-            let isOlder = load.isPrefetch && options.forceRefresh || options.writes == .disk && !made.isClaimed(memory)
+            let isOlder =
+                load.isPrefetch && options.forceRefresh
+                || load.keepsOnDisk && !options.writes.contains(.memory) && !made.isClaimed(memory)
             if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
             let done = { @Sendable (_: CacheStoreResult) in
                 if toMemory { made.written(memory) }
@@ -93,19 +96,22 @@ extension ImageLoader {
         if options.waitForCache { await made.settle(disk) }
         try Task.checkCancellation()
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, options.writes.contains(.disk), let freshness { await note(freshness, made, load) }
+        if heeds, !isOnDisk, load.keepsOnDisk, let freshness { await note(freshness, made, load) }
     }
 
     private func keepOriginal(
         _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
     ) async throws {
         let options = load.options
-        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
+        guard let original, options.diskPolicy.keepsOriginals || options.wantsOriginalData && !load.isPrefetch,
             options.writes.contains(.disk), load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
-        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
+        let noting =
+            load.fileVersion?.noting
+            ?? FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
+        if let version = load.fileVersion { fileVersions.note(version, of: CacheEntry(originals, load.originalKey)) }
         let bytes = file(of: original, in: originals)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.clock.now) {

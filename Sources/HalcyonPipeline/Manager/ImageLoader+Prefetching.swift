@@ -10,6 +10,7 @@ extension ImageLoader {
     ///
     /// - Returns: what was loaded or made; `nil` if the image is cached already.
     func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
+        let load = try await withoutChangedFile(load)
         if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
         let view = try await view(of: load)

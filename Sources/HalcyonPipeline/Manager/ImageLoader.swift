@@ -45,6 +45,8 @@ final class ImageLoader: Sendable {
     let hasSelected = Atomic(false)
     /// The servers and images that have just failed to be revalidated.
     let pauses = RevalidationPauses()
+    /// The versions of files of which cached images were made.
+    let fileVersions = FileVersions()
     /// Merges the checks of whether stale entries are what their records describe.
     let checks = SharedChecks()
 
@@ -100,6 +102,7 @@ final class ImageLoader: Sendable {
 
     /// Returns the image of one source.
     func image(_ load: ImageLoad) async throws -> ImageResult {
+        let load = try await withoutChangedFile(load)
         if load.options.forceRefresh { return try await loaded(load) }
         let view = try await view(of: load)
         if let found = try await fromCache(view) { return found }
@@ -290,6 +293,8 @@ final class ImageLoader: Sendable {
     /// serializer has encoded them again.
     private func originalData(_ load: ImageLoad) async throws -> Data? {
         guard load.options.wantsOriginalData else { return nil }
+        // The file itself has them.
+        if load.source.isFile, case .provider(let file) = load.source { return try? await load.permitted(file).data() }
         let (cache, originals) = (load.options.cache, load.options.originalCache)
         if !load.isVariant, keepsOriginals(cache, load),
             let bytes = try await bytes(of: load.entryKey, load.cacheOptions, in: cache)

@@ -78,15 +78,23 @@ public struct ImageOptions: Sendable {
 
     // MARK: How it is kept
 
-    /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load. Default:
-    /// `false`. A serializer of your own for ``originalCache`` that does not keep original bytes
-    /// writes the unaltered picture instead.
+    /// What the disk keeps, where ``writesTo`` has the disk. Default: ``DiskPolicy/automatic``, but nothing of a file of this machine,
+    /// which would be a second copy. A stated policy, also ``DiskPolicy/automatic``, holds for files, too.
+    ///
+    /// See `DiskPolicyTests.diskKeepsWhatPolicySays()` and `LocalFileTests.fileIsNotCopiedUnlessAsked()`.
+    public var diskPolicy: DiskPolicy?
+    /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load: whether
+    /// ``diskPolicy`` is ``DiskPolicy/both``, which it sets; `false` sets ``DiskPolicy/automatic``. Default: `false`. A serializer of your
+    /// own for ``originalCache`` that does not keep original bytes writes the unaltered picture instead.
     ///
     /// By default, the disk has the bytes that were loaded. Simultaneous loads of one variant process it once. See
     /// `SourceTests.cachedOriginalServesSecondProcessor()`, `SourceTests.diskKeepsDownloadedBytesByDefault()`,
     /// `VariantTests.simultaneousLoadsProcessVariantOnce()` and
     /// `VariantTests.processorErrorEndsLoadWithoutDownload()`.
-    public var cacheOriginalImage: Bool?
+    public var cacheOriginalImage: Bool? {
+        get { diskPolicy.map { $0 == .both } }
+        set { diskPolicy = newValue.map { $0 ? .both : .automatic } }
+    }
     /// The tiers in which the image is kept: one that was loaded or made in both, one that was found on disk in memory. Default: both.
     ///
     /// Where one tier alone gets a new image, an earlier one of the same key is removed from the other: it is older, and would be found

@@ -24,7 +24,10 @@ package struct ResolvedOptions: Sendable {
     package let cache: ImageCache<Bitmap>
     let originalCache: ImageCache<Bitmap>
     let downloader: ImageDownloader
-    let cacheOriginalImage: Bool
+    /// What the disk keeps.
+    let diskPolicy: DiskPolicy
+    /// Whether the policy was stated, so that it holds for files of this machine, too.
+    let isDiskPolicyStated: Bool
     /// The tiers in which the image is kept.
     var writes: CacheTiers
     let waitForCache: Bool
@@ -72,7 +75,8 @@ package struct ResolvedOptions: Sendable {
         self.cache = target ?? cache
         self.originalCache = call.originalCache ?? call.cache ?? base.originalCache ?? target ?? originalCache
         self.downloader = call.downloader ?? base.downloader ?? downloader
-        cacheOriginalImage = call.cacheOriginalImage ?? base.cacheOriginalImage ?? false
+        let stated = call.diskPolicy ?? base.diskPolicy
+        (diskPolicy, isDiskPolicyStated) = (stated ?? .automatic, stated != nil)
         writes = call.writesTo ?? base.writesTo ?? .all
         if call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false { writes.remove(.disk) }
         waitForCache = call.waitForCache ?? base.waitForCache ?? false

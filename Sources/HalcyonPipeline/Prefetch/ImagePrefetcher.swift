@@ -13,7 +13,8 @@ import Synchronization
 /// At most `maxConcurrent` images are loaded at a time, in the given order, at a low priority unless the options of the call state
 /// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility (background at `.veryLow`). A load that wants one of them
 /// meanwhile joins its transfer and raises the priority. Retries and alternative sources are as for any load. A prefetch is no
-/// access: policies and the log receive a prefetched image when it is requested.
+/// access: policies and the log receive a prefetched image when it is requested. An image without a processor that goes to the disk
+/// alone is not decoded: one that is damaged behind its header is found, and loaded again, when it is requested.
 ///
 /// See `PrefetcherTests.prefetcherLimitsConcurrentLoads()`, `PrefetcherTests.visibleLoadRaisesPrefetchPriority()`,
 /// `PrefetcherTests.prefetchUsesRetriesAlternativesAndOriginals()` and `PrefetcherTests.prefetchIsNoAccess()`.
