@@ -190,7 +190,7 @@ public struct ImageResult: Sendable {
     public var image: Bitmap
     /// The tier that had the image; `CacheType.none` for an image that was loaded, or made of a cached original.
     public var cacheType: CacheType
-    /// Whether the image was made of a cached original, without a load.
+    /// Whether the image was made of a cached original, or of the cached result of its chain's first processors, without a load.
     public var isFromOriginal = false
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
     public var source: Source {

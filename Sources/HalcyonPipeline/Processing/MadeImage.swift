@@ -54,6 +54,9 @@ package final class MadeImage: Sendable {
         var isForbidden = false
         /// The time at which expirations are compared, in microseconds.
         var start: Int64?
+        /// The images that processors have made of this one, and their making.
+        var following: [ByteName: MadeImage] = [:]
+        var steps: SharedWork<ByteName, MadeImage>?
         var hasTurn = false
         var turns: [CheckedContinuation<Void, Never>] = []
     }
@@ -82,6 +85,28 @@ package final class MadeImage: Sendable {
     func image() throws -> Bitmap {
         guard case .image(let image) = content else { throw ImageError.unknownFormat }
         return image
+    }
+
+    /// Returns the image that a processor makes of this one, which it does once for all loads that share this one.
+    ///
+    /// - Parameter make: calls the processor.
+    /// - Throws: the error of the processor; `CancellationError` if the task is cancelled.
+    func after(
+        _ processor: any ImageProcessor, _ limiter: DecodeLimiter, _ options: DownloadOptions, _ task: DownloadTask?,
+        _ make: @escaping @Sendable (Bitmap) throws -> Bitmap
+    ) async throws -> MadeImage {
+        let (image, key) = (try image(), ByteName(processor.identifier))
+        let steps = state.withLock { state in
+            let steps = state.steps ?? SharedWork(limiter)
+            state.steps = steps
+            return steps
+        }
+        return try await steps.value(of: key, options.priority, options.processingQueue, task) { [self] work in
+            if let known = state.withLock({ $0.following[key] }) { return known }
+            let made = MadeImage(try await work.result { try make(image) })
+            state.withLock { $0.following[key] = made }
+            return made
+        }.value
     }
 
     /// Claims and requests writes, in turn with other loads, so that the writes have the order of their claims.

@@ -71,7 +71,7 @@ final class FakeTransport: Transport {
     func begin(_ name: String, _ part: Data, of length: Int) {
         let receiver = state.withLock { state in state.started.first { $0.name == name }?.receiver }
         receiver?.received(
-            ResponseHead(url: fake(name), status: 200, headers: HeaderFields(["Content-Length": "\(length)"])))
+            ResponseHead(url: fake(name), status: 200, headers: ["Content-Length": "\(length)"]))
         part.withUnsafeBytes { receiver?.received($0) }
     }
 
