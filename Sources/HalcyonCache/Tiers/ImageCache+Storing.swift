@@ -67,7 +67,7 @@ extension ImageCache {
             forKey: key, toDisk: toDisk, keepsFile: keepsFile, options: options, note: note, kept: kept, done: done)
     }
 
-    /// Stores on the disk alone, later, the bytes of a value that has not been made of them, and removes an earlier value from memory.
+    /// Stores on the disk alone, later, the bytes of a value that has not been made of them. A value in memory stays.
     ///
     /// - Parameters:
     ///   - cost: the cost that the value would have in memory.
@@ -83,8 +83,6 @@ extension ImageCache {
             nil, cost: cost, bytes, forKey: key, toDisk: true, keepsFile: false, options: options, note: note,
             kept: kept,
             done: done)
-        // The value in memory was not made of these bytes. The disk is first, as in every store.
-        memoryStorage.remove(forKey: key.computed)
     }
 
     /// Stores a value in memory, if there is one, before this returns, and bytes on the disk later.

@@ -263,7 +263,11 @@ public final class HalcyonManager: Sendable {
     ///
     /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and
     ///   freshness counts, but taken into memory where `toMemory` asks for it.
-    package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
+    ///
+    /// - Parameter task: changes the priority of the load.
+    package func prefetch(
+        _ resource: Resource, _ options: ImageOptions?, toMemory: Bool, task: DownloadTask? = nil
+    ) async throws -> Prefetched? {
         try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
             let options = SharedOptions(options, of: self, isPrefetch: true)
             return try await FirstAnswer.of { [loader] in
@@ -271,7 +275,7 @@ public final class HalcyonManager: Sendable {
                     var load = load
                     load.isPrefetch = true
                     load.keepsInMemory = toMemory || !load.keepsOnDisk
-                    load.observed = observed
+                    (load.observed, load.task) = (observed, task)
                     return try await loader.prefetch(load)
                 }
             }

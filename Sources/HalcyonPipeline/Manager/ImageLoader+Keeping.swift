@@ -70,7 +70,7 @@ extension ImageLoader {
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
             let isOlder =
-                load.isPrefetch && options.forceRefresh
+                (load.isPrefetch || load.wantsBytes) && options.forceRefresh
                 || load.keepsOnDisk && !options.writes.contains(.memory) && !made.isClaimed(memory)
             if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
             let done = { @Sendable (_: CacheStoreResult) in

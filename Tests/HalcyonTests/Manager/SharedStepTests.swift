@@ -30,7 +30,9 @@ struct SharedStepTests {
         let fixture: ManagerFixture
         let counting = CountingDecoder()
         let manager: HalcyonManager
-        let (a, b, c) = (Step("a"), Step("b"), Step("c"))
+        let a = Step("a")
+        let b = Step("b")
+        let c = Step("c")
 
         init() throws {
             sample = try EncodedPicture()
