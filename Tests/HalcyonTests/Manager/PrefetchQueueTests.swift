@@ -52,8 +52,8 @@ struct PrefetchQueueTests {
         queue.start(urls("a", "b", "c"))
         await bed.transport.waitForCalls(1)
         queue.stop(urls("a", "b", "none"))
-        await bed.transport.waitForCalls(3)
-        #expect(queue.count == 1 && bed.transport.waiting == ["c"], "\(bed.transport.calls)")
+        await waitUntil { bed.transport.waiting == ["c"] }
+        #expect(queue.count == 1)
         #expect(bed.transport.calls.contains(.cancel("a")) && !bed.transport.calls.contains(.start("b", .low)))
         queue.start(urls("a"))
         bed.transport.answer("c", bed.sample.file)
@@ -106,7 +106,7 @@ struct PrefetchQueueTests {
         await bed.transport.waitForCalls(2)
         queue = nil
         await waitUntil { bed.fixture.downloader.waiterCount == 0 }
-        await bed.transport.waitForCalls(4)
-        #expect(bed.transport.requestCount == 2 && bed.transport.waiting.isEmpty)
+        await waitUntil { bed.transport.waiting.isEmpty }
+        #expect(bed.transport.requestCount == 2)
     }
 }
