@@ -132,61 +132,6 @@ public final class HalcyonManager: Sendable {
         try await image(for: Resource(url, categories: categories, user: user), options: options)
     }
 
-    /// Starts the load of an image, and returns its handle. An image in memory has ended it already.
-    ///
-    /// ``ImageOptions/onProgress`` is called, too; ``ImageOptions/callbackQueue`` does not count for what is awaited.
-    ///
-    /// - Parameter options: override ``defaultOptions``.
-    public func imageTask(with resource: Resource, options: ImageOptions? = nil) -> ImageTask {
-        let base = resolvedDefaults.values.download
-        let task = ImageTask(priority: options?.priority ?? base.priority)
-        if let found = inMemory(resource, options) {
-            task.end(.success(found))
-            return task
-        }
-        var options = options ?? ImageOptions()
-        let (receive, queue) = (options.onProgress ?? base.onProgress, options.callbackQueue ?? base.callbackQueue)
-        options.callbackQueue = .untouch
-        options.onProgress = { [weak task] progress in
-            task?.received(progress)
-            if let receive { queue.execute { receive(progress) } }
-        }
-        let resolved = resolved(options)
-        task.start { [loadObservers, loader] load in
-            try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
-                try await FirstAnswer.of { try await loader.image(for: resource, resolved, observed, load) }
-            }
-        }
-        return task
-    }
-
-    /// Starts the load of the image of a URL, also a file's; see ``imageTask(with:options:)``.
-    public func imageTask(with url: URL, options: ImageOptions? = nil) -> ImageTask {
-        imageTask(with: Resource(url), options: options)
-    }
-
-    /// Returns the bytes of a resource's image as they came, without decoding them: those on disk, else those that are loaded.
-    ///
-    /// The options' processor does not count. Loaded bytes are kept on disk if they begin as a picture that the manager can decode, so
-    /// that ``image(for:options:)`` finds them. Where the cache's serializer does not keep bytes as they came
-    /// (`CacheSerializer.keepsOriginalData`), they are loaded each time. With ``ImageOptions/freshness``, stale bytes are loaded again.
-    /// Reading them is an access for the disk's policy, and none for the access log.
-    ///
-    /// See `ImageBytesTests.cachedBytesAreReadWithoutDecoding()` and `ImageBytesTests.loadedBytesServeImageLater()`.
-    ///
-    /// - Throws: as ``image(for:options:)``, but no error of a picture.
-    public func data(for resource: Resource, options: ImageOptions? = nil) async throws -> Data {
-        var options = options ?? ImageOptions()
-        options.processor = DefaultImageProcessor()
-        let resolved = resolved(options)
-        return try await FirstAnswer.of { [loader] in try await loader.data(for: resource, resolved, nil) }
-    }
-
-    /// Returns the bytes of the image of a URL, also a file's; see ``data(for:options:)``.
-    public func data(for url: URL, options: ImageOptions? = nil) async throws -> Data {
-        try await data(for: Resource(url), options: options)
-    }
-
     /// Returns the image of a resource that is in memory, without waiting; `nil` if ``image(for:options:)`` has to be awaited.
     ///
     /// A hit is an access, as one by ``image(for:options:)``; a miss is not counted. Options that memory alone cannot satisfy (a
@@ -323,7 +268,7 @@ public final class HalcyonManager: Sendable {
     // MARK: - Inside
 
     /// Returns the options of a call.
-    private func resolved(_ options: ImageOptions?) -> SharedOptions {
+    func resolved(_ options: ImageOptions?) -> SharedOptions {
         options.map { SharedOptions($0, of: self) } ?? resolvedDefaults
     }
 
@@ -413,45 +358,4 @@ package protocol RequestObserver: CacheObserver {
     ///
     /// - Parameter user: whose lists; `nil` for those of all users.
     func hidden(_ place: String, user: String?)
-}
-
-/// Why a manager has no image, beside `NetworkError`, `ImageError` and the errors of a user's provider. A cancelled load ends with
-/// a `CancellationError`.
-public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
-    /// The image is not cached, and the load may take it from the cache only.
-    case notCached(key: String)
-    /// A file cannot be read.
-    case cannotReadFile(URL, underlying: any Error)
-    /// The manager's ``SourcePolicy`` does not allow the source. Nothing was opened.
-    case sourceRefused(URL, reason: String)
-    /// A `data:` URL has no content that can be read.
-    case invalidDataURL(reason: String)
-    /// The source has an empty key, under which no image can be told from another.
-    case emptyKey
-    /// The source and all alternative ones have failed, in this order.
-    case allSourcesFailed([SourceFailure])
-
-    /// One sentence that says what is wrong.
-    public var description: String {
-        switch self {
-        case .notCached(let key): "'\(key)' is not cached, and was to be taken from the cache only."
-        case .cannotReadFile(let url, let underlying):
-            "\(url.path) cannot be read: "
-                + SystemReason.text(of: underlying).trimmingCharacters(in: CharacterSet(charactersIn: ".")) + "."
-        case .sourceRefused(let url, let reason): "\(Source(url).cacheKey) may not be loaded: \(reason)."
-        case .invalidDataURL(let reason):
-            "The data URL cannot be read: \(reason); 'data:[type][;base64],content' is accepted."
-        case .emptyKey: "The source has an empty key; any other string is a key."
-        case .allSourcesFailed(let failures):
-            "No source has the image. " + failures.map { "\($0.source.cacheKey): \($0.error)" }.joined(separator: " ")
-        }
-    }
-}
-
-/// Why one of several sources has no image.
-public struct SourceFailure: Sendable {
-    /// The source.
-    public let source: Source
-    /// The error.
-    public let error: any Error
 }
