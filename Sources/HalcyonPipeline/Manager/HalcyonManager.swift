@@ -99,15 +99,22 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image of a resource.
     ///
-    /// Images come from the cache first, then from a cached original, then from the source. See
+    /// Images come from the cache first, then from a cached original, then from the source. An image in memory is returned on the actor
+    /// of the caller, without a change of threads. See `ManagerMemoryTests.hitStaysOnMainActor()`,
     /// `ManagerOrderTests.loadTriesCacheThenOriginalThenDownload()` and
     /// `ManagerLoadTests.cancelledLoadTriesNoOtherSource()`.
     ///
     /// - Parameter options: override ``defaultOptions``.
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
-    public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+    public nonisolated(nonsending) func image(
+        for resource: Resource, options: ImageOptions? = nil
+    ) async throws -> ImageResult {
         if let found = inMemory(resource, options) { return found }
+        return try await loaded(resource, options)
+    }
+
+    private func loaded(_ resource: Resource, _ options: ImageOptions?) async throws -> ImageResult {
         let resolved = resolved(options)
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
             try await FirstAnswer.of { [loader] in try await loader.image(for: resource, resolved, observed, nil) }
@@ -117,7 +124,7 @@ public final class HalcyonManager: Sendable {
     /// Returns the image of a source.
     ///
     /// - Throws: as ``image(for:options:)``.
-    public func image(
+    public nonisolated(nonsending) func image(
         for source: Source, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
     ) async throws -> ImageResult {
         try await image(for: Resource(source, categories: categories, user: user), options: options)
@@ -126,7 +133,7 @@ public final class HalcyonManager: Sendable {
     /// Returns the image of a URL, also a file's.
     ///
     /// - Throws: as ``image(for:options:)``.
-    public func image(
+    public nonisolated(nonsending) func image(
         for url: URL, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
     ) async throws -> ImageResult {
         try await image(for: Resource(url, categories: categories, user: user), options: options)
