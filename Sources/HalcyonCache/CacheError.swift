@@ -17,6 +17,8 @@ public enum CacheError: Error, CustomStringConvertible {
     case cannotWriteFile(URL, underlying: any Error)
     /// A value cannot be converted to bytes.
     case cannotConvertToData(key: String, underlying: any Error)
+    /// The key of an entry is empty.
+    case emptyKey
     /// The serializer returns no bytes for a value, so that it is not on disk.
     case cannotSerialize(key: String)
     /// A file cannot be read, or its bytes are not a value.
@@ -44,6 +46,8 @@ public enum CacheError: Error, CustomStringConvertible {
             "\(url.path) cannot be written: \(underlying)."
         case .cannotConvertToData(let key, let underlying):
             "The value of '\(key)' cannot be turned into bytes: \(underlying)."
+        case .emptyKey:
+            "An entry cannot have an empty key; any other string is a key."
         case .cannotSerialize(let key):
             "The serializer gives no bytes for the value of '\(key)', which is in memory only."
         case .cannotLoadDataFromDisk(let url, let underlying):

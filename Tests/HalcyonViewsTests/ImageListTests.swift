@@ -81,8 +81,8 @@ struct ImageListTests {
             ])
     }
 
-    @Test("A list retains neither its cells nor itself; released, it lets its prefetches end")
-    func releasedListLetsPrefetchesEnd() async throws {
+    @Test("A list retains neither its cells nor itself; released, it stops its prefetches")
+    func releasedListStopsPrefetches() async throws {
         let fixture = try ViewFixture()
         weak var weakList: ImageList<Int>?
         weak var weakView: RecordingView?
@@ -92,15 +92,21 @@ struct ImageListTests {
             let view = RecordingView(fixture.manager)
             weakView = view
             list?.willDisplay(1, in: view.images)
-            list?.prefetch([2])
+            list?.prefetch(2..<22)
         }
         #expect(weakView == nil && list?.displayedRows == [])
-        await fixture.transport.waitForStart(of: "2")
+        await waitUntil { fixture.downloader.waiterCount == 20 }
+        // A load that a view waits for continues.
+        let visible = RecordingView(fixture.manager)
+        visible.images.setImage(with: held("2"))
+        await waitUntil { fixture.downloader.waiterCount == 21 }
         list = nil
         #expect(weakList == nil)
-        await fixture.transport.answer("2", try NumberedPicture(2).file)
-        await waitUntil { fixture.downloader.waiterCount == 0 }
-        #expect(fixture.transport.cancels == 0)
+        await waitUntil { fixture.downloader.waiterCount == 1 }
+        let sample = try NumberedPicture(2)
+        await fixture.transport.answer("2", sample.file)
+        await waitUntil { visible.picture == sample.picture }
+        #expect(!fixture.transport.calls.contains(.cancel("2")))
     }
 
     @Test("Visible rows are announced once, in their order; replaced rows again, appended ones as a page")
@@ -240,10 +246,10 @@ struct ImageListTests {
     func contextCollectsItsSteps() async throws {
         let (fixture, sample, grey) = (try ViewFixture(), try NumberedPicture(1), try NumberedPicture(0))
         let base = ImageContext.url(held("a")).categories(["c"]).user("u")
-        let context = base.placeholder(grey.picture).failureImage(sample.picture).fade(.seconds(1)).forceTransition()
+        let context = base.placeholder(grey.picture).onFailureImage(sample.picture).fade(.seconds(1)).forceTransition()
             .keepCurrentImage().downsampling(.toView).whenDisappearing(.cancels).priority(.high).forceRefresh()
-            .onlyFromCache().cacheOriginalImage().processor(BlackWhiteImageProcessor())
-            .processor(ResizingImageProcessor(size: PixelSize(width: 2, height: 2)))
+            .onlyFromCache().cacheOriginalImage().setProcessor(BlackWhiteImageProcessor())
+            .appendProcessor(ResizingImageProcessor(referenceSize: PixelSize(width: 2, height: 2)))
             .retry(DelayRetryStrategy(maxRetryCount: 1))
         let (options, load) = (context.options, try #require(context.options.load))
         #expect(context.resource?.cacheKey == held("a").absoluteString)
@@ -256,7 +262,7 @@ struct ImageListTests {
         }
         #expect(load.priority == .high && load.forceRefresh == true && load.onlyFromCache == true)
         #expect(load.cacheOriginalImage == true && load.retryStrategy != nil)
-        let chain = BlackWhiteImageProcessor() |> ResizingImageProcessor(size: PixelSize(width: 2, height: 2))
+        let chain = BlackWhiteImageProcessor() |> ResizingImageProcessor(referenceSize: PixelSize(width: 2, height: 2))
         #expect(load.processor?.identifier == chain.identifier)
         #expect(base.options.load == nil && base.placeholder == nil && !base.options.keepsCurrentImage)
 

@@ -36,9 +36,12 @@ struct NetworkPath: Sendable {
 }
 let path: NetworkPath = placeholder()
 
-/// A view of an app that shows a picture.
-@MainActor final class ImageView {
+/// A view of an app that shows a picture. As image views of Apple's platforms do, it has a binding.
+@MainActor final class ImageView: ImageDisplaying {
     var image: Bitmap?
+    private(set) lazy var halcyon = ImageBinding(self)
+
+    func display(_ picture: Bitmap?, transition: ImageTransition) { image = picture }
 }
 @MainActor let imageView: ImageView = placeholder()
 

@@ -42,13 +42,13 @@ enum Main {
     /// A megapixel, opaque and not.
     static func processing() throws {
         let opaque = try synthetic(width: 1_000, height: 1_000)
-        let clear = try RoundCornerImageProcessor(radius: .pixels(50)).process(opaque)
+        let clear = try RoundCornerImageProcessor(cornerRadius: .pixels(50)).process(opaque)
         let jobs: [(String, any BitmapProcessor)] = [
-            ("resize-500", ResizingImageProcessor(size: PixelSize(width: 500, height: 500))),
-            ("resize-2000", ResizingImageProcessor(size: PixelSize(width: 2_000, height: 2_000))),
-            ("blur-2", BlurImageProcessor(radius: 2)),
-            ("blur-10", BlurImageProcessor(radius: 10)),
-            ("round-100", RoundCornerImageProcessor(radius: .pixels(100))),
+            ("resize-500", ResizingImageProcessor(referenceSize: PixelSize(width: 500, height: 500))),
+            ("resize-2000", ResizingImageProcessor(referenceSize: PixelSize(width: 2_000, height: 2_000))),
+            ("blur-2", BlurImageProcessor(blurRadius: 2)),
+            ("blur-10", BlurImageProcessor(blurRadius: 10)),
+            ("round-100", RoundCornerImageProcessor(cornerRadius: .pixels(100))),
         ]
         for (name, processor) in jobs {
             for (kind, picture) in [("rgb", opaque), ("rgba", clear)] {

@@ -8,7 +8,9 @@ import HalcyonSupport
 extension ImageCache {
     /// Stores a value: in memory before the first suspension, on disk before this returns.
     ///
-    /// See `ImageCacheTests.storesKeepOrderOnDisk()`.
+    /// With an empty key it is stored nowhere, and the result on disk is ``CacheError/emptyKey``.
+    ///
+    /// See `ImageCacheTests.storesKeepOrderOnDisk()` and `ImageCacheTests.emptyKeyIsRefused()`.
     ///
     /// - Parameters:
     ///   - original: the bytes that the value was made of. The serializer may store these.
@@ -59,6 +61,42 @@ extension ImageCache {
         note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
         done: @escaping @Sendable (CacheStoreResult) -> Void
     ) {
+        let serializer = other ?? serializer
+        store(
+            toMemory ? value : nil, cost: value.cacheCost, { serializer.data(with: value, original: original) },
+            forKey: key, toDisk: toDisk, keepsFile: keepsFile, options: options, note: note, kept: kept, done: done)
+    }
+
+    /// Stores on the disk alone, later, the bytes of a value that has not been made of them. A value in memory stays.
+    ///
+    /// - Parameters:
+    ///   - cost: the cost that the value would have in memory.
+    ///   - bytes: makes the bytes of the file, on the options' queue; `nil` if there are none.
+    ///   - note: returns the note of the bytes that are about to be written, as in a store of a value.
+    ///   - kept: receives the bytes that are on disk now.
+    package func store(
+        bytes: @escaping @Sendable () -> Data?, cost: Int, forKey key: EntryKey, options: CacheOptions,
+        note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
+    ) {
+        store(
+            nil, cost: cost, bytes, forKey: key, toDisk: true, keepsFile: false, options: options, note: note,
+            kept: kept,
+            done: done)
+    }
+
+    /// Stores a value in memory, if there is one, before this returns, and bytes on the disk later.
+    private func store(
+        _ value: Value?, cost: Int, _ bytes: @escaping @Sendable () -> Data?, forKey key: EntryKey, toDisk: Bool,
+        keepsFile: Bool, options: CacheOptions, note: NoteMaker?, kept: (@Sendable (Data) -> Void)?,
+        done: @escaping @Sendable (CacheStoreResult) -> Void
+    ) {
+        let toMemory = value != nil
+        if key.key.isEmpty {
+            hub.failed(CacheError.emptyKey)
+            done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .failure(CacheError.emptyKey)))
+            return
+        }
         let computed = key.computed
         var isJoined = false
         if options.isPrefetch {
@@ -66,7 +104,7 @@ extension ImageCache {
             hub.recorded(
                 RecordedEvent(
                     time: clock.now, kind: .prefetchArrival, key: computed, user: context.user,
-                    duration: options.fetchDuration, cost: value.cacheCost))
+                    duration: options.fetchDuration, cost: cost))
             if toMemory || toDisk {
                 prefetches.mark(
                     computed, inMemory: toMemory,
@@ -75,7 +113,7 @@ extension ImageCache {
             }
         } else {
             prefetches.take(computed)
-            record(computed, cost: value.cacheCost, options, .network)
+            record(computed, cost: cost, options, .network)
             // Another load that shares the value has stored it.
             isJoined = !toMemory && memoryStorage.joined(forKey: computed, context: options.context)
         }
@@ -89,7 +127,7 @@ extension ImageCache {
         guard toDisk else {
             if EntryOrigin.isPrivate(key.key) { privateEntries.stored() }
             if !keepsFile { removeOlderFile(key) }
-            keepNew(value, computed, options)
+            if let value { keepNew(value, computed, options) }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: .success(())))
             return
         }
@@ -99,10 +137,8 @@ extension ImageCache {
             counting: !toMemory && !isJoined && !options.isPrefetch)
         // The disk is first. Reads that are requested later wait for the new value. The values of earlier reads are
         // kept out of memory.
-        disk.store(key, options.context, preparation: options.serializationQueue) { [serializer] in
-            guard let data = (other ?? serializer).data(with: value, original: original) else {
-                throw CacheError.cannotSerialize(key: computed)
-            }
+        disk.store(key, options.context, preparation: options.serializationQueue) {
+            guard let data = bytes() else { throw CacheError.cannotSerialize(key: computed) }
             return data
         } write: { [options, prefetches] storage, data in
             let isKept = try storage.store(
@@ -115,7 +151,7 @@ extension ImageCache {
             }
             done(CacheStoreResult(memoryCacheResult: .success(()), diskCacheResult: result))
         }
-        if toMemory { keepNew(value, computed, options) } else { core.voidReads(forKey: computed) }
+        if let value { keepNew(value, computed, options) } else { core.voidReads(forKey: computed) }
     }
 
     /// Removes the file of a key whose newest value is stored in memory alone. Otherwise the older value would be found once

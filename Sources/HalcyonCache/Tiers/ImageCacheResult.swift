@@ -11,6 +11,20 @@ public enum CacheType: String, Sendable, CaseIterable {
     public var cached: Bool { self != .none }
 }
 
+/// A choice of the tiers of a cache.
+public struct CacheTiers: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The memory.
+    public static let memory = CacheTiers(rawValue: 1)
+    /// The disk.
+    public static let disk = CacheTiers(rawValue: 2)
+    /// Memory and disk.
+    public static let all: CacheTiers = [.memory, .disk]
+}
+
 /// The result of a look-up.
 public enum ImageCacheResult<Value: Sendable>: Sendable {
     /// The value was found on disk. It is also in memory now, if it was admitted there.
@@ -42,6 +56,6 @@ public enum ImageCacheResult<Value: Sendable>: Sendable {
 public struct CacheStoreResult: Sendable {
     /// The result in memory, which never fails. It is no failure if the value is not admitted.
     public let memoryCacheResult: Result<Void, Never>
-    /// The result on disk: ``CacheError`` if the value cannot be serialized or written.
+    /// The result on disk: ``CacheError`` if the value cannot be serialized or written, or has an empty key.
     public let diskCacheResult: Result<Void, any Error>
 }

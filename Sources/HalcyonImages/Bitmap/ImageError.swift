@@ -4,6 +4,8 @@
 public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No registered decoder recognises the bytes.
     case unknownFormat
+    /// The format is known, but no decoder of it is registered.
+    case noDecoder(ImageFormat)
     /// The file ends before its picture is complete.
     case truncated(ImageFormat)
     /// The file violates its format. The reason is the decoder's message.
@@ -25,6 +27,8 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownFormat: "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in."
+        case .noDecoder(let format):
+            "The file is \(format), of which no decoder is registered; JPEG, PNG, WebP and GIF are built in."
         case .truncated(let format):
             "The \(format) file ends before its picture does; it may not have been loaded whole."
         case .damaged(let format, let reason): "The \(format) file is damaged: \(reason)."

@@ -21,6 +21,14 @@ public struct PixelColor: Sendable, Hashable, CustomStringConvertible {
     public static let black = PixelColor(red: 0, green: 0, blue: 0)
     /// Opaque white.
     public static let white = PixelColor(red: 255, green: 255, blue: 255)
+    /// Opaque red.
+    public static let red = PixelColor(red: 255, green: 0, blue: 0)
+    /// Opaque green, the full channel.
+    public static let green = PixelColor(red: 0, green: 255, blue: 0)
+    /// Opaque blue.
+    public static let blue = PixelColor(red: 0, green: 0, blue: 255)
+    /// Opaque grey, half of each channel.
+    public static let gray = PixelColor(red: 128, green: 128, blue: 128)
     /// Transparent black.
     public static let clear = PixelColor(red: 0, green: 0, blue: 0, alpha: 0)
 

@@ -84,8 +84,8 @@ public struct ImageDecoder: Sendable {
     }
 
     private func find(_ data: Data) throws(ImageError) -> (decoder: any ImageDecoding, format: ImageFormat) {
-        guard let found = codecs.decoder(of: data) else { throw .unknownFormat }
-        return found
+        if let found = codecs.decoder(of: data) { return found }
+        throw ImageFormat(of: data).map { .noDecoder($0) } ?? .unknownFormat
     }
 
     /// The identifier of the registry and the options. Decoders with the same identifier give equal pictures.

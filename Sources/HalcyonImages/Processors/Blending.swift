@@ -1,24 +1,24 @@
 /// Blends a picture with a background colour.
 public struct BlendImageProcessor: BitmapProcessor {
     /// The blend mode.
-    public let mode: BlendMode
+    public let blendMode: BlendMode
     /// The factor of the picture's alpha, 0 to 1; by default 1.
     public let alpha: Double
     /// The colour behind the picture; by default transparent, which only applies ``alpha``.
-    public let background: PixelColor
+    public let backgroundColor: PixelColor
 
     /// Creates a processor that blends with a background, by default a transparent one.
-    public init(mode: BlendMode, alpha: Double = 1, background: PixelColor = .clear) {
-        (self.mode, self.alpha, self.background) = (mode, alpha, background)
+    public init(blendMode: BlendMode, alpha: Double = 1, backgroundColor: PixelColor = .clear) {
+        (self.blendMode, self.alpha, self.backgroundColor) = (blendMode, alpha, backgroundColor)
     }
 
-    public var identifier: String { "halcyon.blend(\(mode.rawValue),\(alpha),\(background))" }
+    public var identifier: String { "halcyon.blend(\(blendMode.rawValue),\(alpha),\(backgroundColor))" }
 
     public func process(_ picture: Bitmap) throws -> Bitmap {
         guard (0...1).contains(alpha) else {
             throw ImageError.invalidParameter("An alpha of \(alpha) is none; 0 to 1 are")
         }
-        return picture.blended(mode, on: background, strength: alpha)
+        return picture.blended(blendMode, on: backgroundColor, strength: alpha)
     }
 }
 

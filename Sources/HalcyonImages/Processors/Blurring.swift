@@ -7,20 +7,20 @@
 /// See `ProcessorPixelTests.blurredPixelsEqualExpected()`.
 public struct BlurImageProcessor: BitmapProcessor {
     /// The standard deviation in pixels. 0 does not change the picture.
-    public let radius: Double
+    public let blurRadius: Double
 
     /// Creates a processor that blurs.
     ///
-    /// - Parameter radius: the standard deviation in pixels, 0 to 1,000.
-    public init(radius: Double) { self.radius = radius }
+    /// - Parameter blurRadius: the standard deviation in pixels, 0 to 1,000.
+    public init(blurRadius: Double) { self.blurRadius = blurRadius }
 
-    public var identifier: String { "halcyon.blur(\(radius))" }
+    public var identifier: String { "halcyon.blur(\(blurRadius))" }
 
     public func process(_ picture: Bitmap) throws -> Bitmap {
-        guard (0...1_000).contains(radius) else {
-            throw ImageError.invalidParameter("A blur of radius \(radius) is none; 0 to 1,000 pixels are")
+        guard (0...1_000).contains(blurRadius) else {
+            throw ImageError.invalidParameter("A blur of radius \(blurRadius) is none; 0 to 1,000 pixels are")
         }
-        return radius == 0 ? picture : picture.blurred(sigma: radius)
+        return blurRadius == 0 ? picture : picture.blurred(sigma: blurRadius)
     }
 }
 

@@ -59,38 +59,38 @@ public struct BlackWhiteImageProcessor: BitmapProcessor {
 /// picture's channel `p`. The picture's alpha does not change.
 public struct TintImageProcessor: BitmapProcessor {
     /// The colour. Its alpha is the strength of the tint.
-    public let color: PixelColor
+    public let tint: PixelColor
 
     /// Creates a processor that tints with a colour.
-    public init(color: PixelColor) { self.color = color }
+    public init(tint: PixelColor) { self.tint = tint }
 
-    public var identifier: String { "halcyon.tint(\(color))" }
+    public var identifier: String { "halcyon.tint(\(tint))" }
 
     public func process(_ picture: Bitmap) -> Bitmap {
-        picture.mapped(by: ChannelTables(mixing: color, share: Double(color.alpha) / 255))
+        picture.mapped(by: ChannelTables(mixing: tint, share: Double(tint.alpha) / 255))
     }
 }
 
 /// Covers a picture with a translucent colour. The picture's alpha does not change.
 public struct OverlayImageProcessor: BitmapProcessor {
     /// The colour. Its alpha is ignored.
-    public let color: PixelColor
+    public let overlay: PixelColor
     /// The weight of the picture: 0 is only the colour, 1 only the picture. By default 0.5.
     public let fraction: Double
 
     /// Creates a processor that covers pictures with a colour.
-    public init(color: PixelColor, fraction: Double = 0.5) {
-        self.color = color
+    public init(overlay: PixelColor, fraction: Double = 0.5) {
+        self.overlay = overlay
         self.fraction = fraction
     }
 
-    public var identifier: String { "halcyon.overlay(\(color),\(fraction))" }
+    public var identifier: String { "halcyon.overlay(\(overlay),\(fraction))" }
 
     public func process(_ picture: Bitmap) throws -> Bitmap {
         guard (0...1).contains(fraction) else {
             throw ImageError.invalidParameter("An overlay's fraction of \(fraction) is none; 0 to 1 are")
         }
-        return picture.mapped(by: ChannelTables(mixing: color, share: 1 - fraction))
+        return picture.mapped(by: ChannelTables(mixing: overlay, share: 1 - fraction))
     }
 }
 

@@ -21,7 +21,7 @@ public enum ImageProcessItem: Sendable {
 /// A processor makes a picture from another picture, or from the bytes of a file.
 ///
 /// ```swift
-/// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200)) |> RoundCornerImageProcessor(radius: .pixels(20))
+/// let thumbnail = DownsamplingImageProcessor(size: PixelSize(width: 200, height: 200)) |> RoundCornerImageProcessor(cornerRadius: 20)
 /// let picture = try thumbnail.process(.data(file), decoder: ImageDecoder())
 /// ```
 ///

@@ -2,25 +2,35 @@ import Foundation
 
 /// Resizes a picture, up or down.
 ///
-/// See `ProcessorPixelTests.resizedPixelsEqualExpected()` and `ProcessorTests.resizingStretchesFitsOrFills()`.
+/// See `ProcessorPixelTests.resizedPixelsEqualExpected()`, `ProcessorTests.resizingStretchesFitsOrFills()` and
+/// `ProcessorTests.smallPictureIsNotEnlarged()`.
 public struct ResizingImageProcessor: BitmapProcessor {
     /// The target size, in pixels.
-    public let size: PixelSize
+    public let referenceSize: PixelSize
     /// How the picture's proportions are treated; by default ``ContentMode/none``.
     public let mode: ContentMode
     /// The resampling filter; by default ``ResamplingFilter/bicubic``.
     public let filter: ResamplingFilter
+    /// Whether a small picture becomes larger; by default `true`. Otherwise it keeps its size where it would: as a whole where
+    /// proportions are kept, each side by itself with ``ContentMode/none``.
+    public let enlarges: Bool
 
-    /// Creates a processor that resizes to a size. By default it does not keep proportions.
-    public init(size: PixelSize, mode: ContentMode = .none, filter: ResamplingFilter = .bicubic) {
-        (self.size, self.mode, self.filter) = (size, mode, filter)
+    /// Creates a processor that resizes to a size. By default it does not keep proportions, and enlarges small pictures.
+    public init(
+        referenceSize: PixelSize, mode: ContentMode = .none, filter: ResamplingFilter = .bicubic, enlarges: Bool = true
+    ) {
+        (self.referenceSize, self.mode, self.filter, self.enlarges) = (referenceSize, mode, filter, enlarges)
     }
 
-    public var identifier: String { "halcyon.resize(\(size),\(mode.rawValue),\(filter.rawValue))" }
+    public var identifier: String {
+        "halcyon.resize(\(referenceSize),\(mode.rawValue),\(filter.rawValue)" + (enlarges ? ")" : ",shrinks)")
+    }
 
     public func process(_ picture: Bitmap) throws -> Bitmap {
-        try size.checkPossible()
-        return try picture.resampled(to: picture.size.scaled(into: size, mode), filter)
+        try referenceSize.checkPossible()
+        var target = picture.size.scaled(into: referenceSize, mode)
+        if !enlarges { target.limit(to: picture.size) }
+        return try picture.resampled(to: target, filter)
     }
 }
 
@@ -52,7 +62,7 @@ public struct DownsamplingImageProcessor: ImageProcessor {
     }
 
     private func target(_ whole: PixelSize) -> PixelSize {
-        whole.width <= size.width && whole.height <= size.height ? whole : whole.scaled(into: size, .fit)
+        whole.width <= size.width && whole.height <= size.height ? whole : whole.scaled(into: size, .aspectFit)
     }
 
     private func shrink(_ picture: Bitmap, to target: PixelSize) throws -> Bitmap {
@@ -65,9 +75,9 @@ public enum ContentMode: String, Sendable, Hashable, CaseIterable {
     /// To exactly the requested size. Proportions are lost.
     case none
     /// To the largest size with the picture's proportions inside the requested one.
-    case fit
+    case aspectFit = "fit"
     /// To the smallest size with the picture's proportions that covers the requested one. The rest is not cropped.
-    case fill
+    case aspectFill = "fill"
 }
 
 /// The kernel that weighs source pixels when a picture is resized.
@@ -116,11 +126,16 @@ extension PixelSize {
         let factor: Double
         switch mode {
         case .none: return other
-        case .fit: factor = min(x, y)
-        case .fill: factor = max(x, y)
+        case .aspectFit: factor = min(x, y)
+        case .aspectFill: factor = max(x, y)
         }
         func side(_ length: Int) -> Int { max(1, Int(min((Double(length) * factor).rounded(), 1e15))) }
         return PixelSize(width: side(width), height: side(height))
+    }
+
+    /// Makes no side longer than that of another size. A size of that one's proportions keeps them.
+    fileprivate mutating func limit(to other: PixelSize) {
+        self = PixelSize(width: min(width, other.width), height: min(height, other.height))
     }
 }
 

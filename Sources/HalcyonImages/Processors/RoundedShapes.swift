@@ -5,28 +5,28 @@ public struct RoundCornerImageProcessor: BitmapProcessor {
     /// The radius of each corner.
     public let radii: CornerRadii
     /// The colour behind the picture; `nil` for none.
-    public let background: PixelColor?
+    public let backgroundColor: PixelColor?
 
     /// Creates a processor with a radius for each corner.
-    public init(radii: CornerRadii, background: PixelColor? = nil) {
+    public init(radii: CornerRadii, backgroundColor: PixelColor? = nil) {
         self.radii = radii
-        self.background = background
+        self.backgroundColor = backgroundColor
     }
 
-    /// Creates a processor with one radius for all corners.
-    public init(radius: CornerRadius, background: PixelColor? = nil) {
-        self.init(radii: CornerRadii(radius), background: background)
+    /// Creates a processor with one radius for all corners; a literal number counts pixels.
+    public init(cornerRadius: CornerRadius, backgroundColor: PixelColor? = nil) {
+        self.init(radii: CornerRadii(cornerRadius), backgroundColor: backgroundColor)
     }
 
     public var identifier: String {
-        "halcyon.round(\(radii)" + (background.map { ",\($0)" } ?? "") + ")"
+        "halcyon.round(\(radii)" + (backgroundColor.map { ",\($0)" } ?? "") + ")"
     }
 
     public func process(_ picture: Bitmap) throws -> Bitmap {
         let shape = RoundedRectangle(size: picture.size, radii: try radii.pixels(in: picture.size))
         let round = picture.masked(by: shape)
-        guard let background else { return round }
-        return round.blended(.normal, on: background, strength: 1)
+        guard let backgroundColor else { return round }
+        return round.blended(.normal, on: backgroundColor, strength: 1)
     }
 }
 
@@ -102,7 +102,7 @@ public struct CornerRadii: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(topLeft),\(topRight),\(bottomRight),\(bottomLeft)" }
 }
 
-/// The radius of one corner.
+/// The radius of one corner. A literal number counts pixels: `20` is `.pixels(20)`.
 public enum CornerRadius: Sendable, Hashable, CustomStringConvertible {
     /// A length in pixels.
     case pixels(Double)
@@ -130,6 +130,11 @@ public enum CornerRadius: Sendable, Hashable, CustomStringConvertible {
         case .fraction(let share): "\(share)of"
         }
     }
+}
+
+extension CornerRadius: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+    public init(integerLiteral pixels: Int) { self = .pixels(Double(pixels)) }
+    public init(floatLiteral pixels: Double) { self = .pixels(pixels) }
 }
 
 // MARK: - Inside

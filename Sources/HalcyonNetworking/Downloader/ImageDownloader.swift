@@ -56,6 +56,11 @@ public final class ImageDownloader: Sendable {
         ///
         /// See `HookTests.refusedStatusEndsAtHead()`.
         public var refusedBodyTimeout = Duration.seconds(2)
+        /// How often a request is sent, each redirect and attempt included; `nil`, the default, for no limit. ``StartRate/scrolling`` suits
+        /// an app whose lists scroll fast.
+        ///
+        /// See `StartRateTests.fastScrollSendsFewRequests()`.
+        public var startRate: StartRate?
         /// Whether Low Data Mode, or something like it, is on; called before each load.
         ///
         /// Default: on Apple's platforms ``SystemConnectivityMonitor/isConstrained`` of the system's monitor, elsewhere `false`, because
@@ -99,7 +104,8 @@ public final class ImageDownloader: Sendable {
                 handler: configuration.redirectHandler, allowsInsecure: configuration.allowsInsecureRedirects),
             responder: configuration.authenticationResponder, check: configuration.responseCheck,
             hooks: configuration.hooks, partials: PartialBodies(limit: configuration.resumableBytes),
-            refusedBodyTimeout: configuration.refusedBodyTimeout, clock: clock)
+            refusedBodyTimeout: configuration.refusedBodyTimeout, clock: clock,
+            starts: configuration.startRate.map { StartLimiter($0, clock: clock) })
     }
 
     /// Loads a URL, and makes a value of its data.

@@ -12,6 +12,8 @@ package struct Loader: Sendable {
     let partials: PartialBodies
     let refusedBodyTimeout: Duration
     let clock: any CacheClock
+    /// Bounds how often a request is sent; `nil` if nothing does.
+    let starts: StartLimiter?
     let counter = TransferCounter()
 
     /// An answer whose head has arrived.
@@ -117,6 +119,10 @@ package struct Loader: Sendable {
         do {
             // A modifier, a handler of redirects or a responder may have waited until now.
             try control.check()
+            if let starts {
+                try await starts.turn(control)
+                try control.check()
+            }
             let requested = clock.now / 1_000_000
             let exchange = Exchange(request, over: transport, control, refusedBodyTimeout)
             return Answer(exchange: exchange, head: try await exchange.head(), partial: nil, requested: requested)

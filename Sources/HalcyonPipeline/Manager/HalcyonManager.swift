@@ -99,15 +99,22 @@ public final class HalcyonManager: Sendable {
 
     /// Returns the image of a resource.
     ///
-    /// Images come from the cache first, then from a cached original, then from the source. See
+    /// Images come from the cache first, then from a cached original, then from the source. An image in memory is returned on the actor
+    /// of the caller, without a change of threads. See `ManagerMemoryTests.hitStaysOnMainActor()`,
     /// `ManagerOrderTests.loadTriesCacheThenOriginalThenDownload()` and
     /// `ManagerLoadTests.cancelledLoadTriesNoOtherSource()`.
     ///
     /// - Parameter options: override ``defaultOptions``.
     /// - Throws: ``ManagerError``, `NetworkError`, `ImageError`, or the error of a user's processor or provider;
     ///   with alternative sources ``ManagerError/allSourcesFailed(_:)``. `CancellationError`, at once, if the task is cancelled.
-    public func image(for resource: Resource, options: ImageOptions? = nil) async throws -> ImageResult {
+    public nonisolated(nonsending) func image(
+        for resource: Resource, options: ImageOptions? = nil
+    ) async throws -> ImageResult {
         if let found = inMemory(resource, options) { return found }
+        return try await loaded(resource, options)
+    }
+
+    private func loaded(_ resource: Resource, _ options: ImageOptions?) async throws -> ImageResult {
         let resolved = resolved(options)
         return try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in
             try await FirstAnswer.of { [loader] in try await loader.image(for: resource, resolved, observed, nil) }
@@ -117,7 +124,7 @@ public final class HalcyonManager: Sendable {
     /// Returns the image of a source.
     ///
     /// - Throws: as ``image(for:options:)``.
-    public func image(
+    public nonisolated(nonsending) func image(
         for source: Source, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
     ) async throws -> ImageResult {
         try await image(for: Resource(source, categories: categories, user: user), options: options)
@@ -126,7 +133,7 @@ public final class HalcyonManager: Sendable {
     /// Returns the image of a URL, also a file's.
     ///
     /// - Throws: as ``image(for:options:)``.
-    public func image(
+    public nonisolated(nonsending) func image(
         for url: URL, categories: [String] = [], user: String? = nil, options: ImageOptions? = nil
     ) async throws -> ImageResult {
         try await image(for: Resource(url, categories: categories, user: user), options: options)
@@ -194,18 +201,33 @@ public final class HalcyonManager: Sendable {
             with: Resource(url, categories: categories), options: options, completionHandler: completionHandler)
     }
 
+    /// Loads the image of a source; see ``retrieveImage(with:options:completionHandler:)``.
+    @discardableResult
+    public func retrieveImage(
+        with source: Source, categories: [String] = [], options: ImageOptions? = nil,
+        completionHandler: (@Sendable (Result<ImageResult, any Error>) -> Void)? = nil
+    ) -> DownloadTask {
+        retrieveImage(
+            with: Resource(source, categories: categories), options: options, completionHandler: completionHandler)
+    }
+
     /// Prefetches an image into the cache, with the same sources, retries and originals as ``image(for:options:)``.
     ///
     /// - Returns: what was loaded or made; `nil` for an image that is cached already. That is left as it is, unless it is stale and
     ///   freshness counts, but taken into memory where `toMemory` asks for it.
-    package func prefetch(_ resource: Resource, _ options: ImageOptions?, toMemory: Bool) async throws -> Prefetched? {
+    ///
+    /// - Parameter task: changes the priority of the load.
+    package func prefetch(
+        _ resource: Resource, _ options: ImageOptions?, toMemory: Bool, task: DownloadTask? = nil
+    ) async throws -> Prefetched? {
         try await loadObservers.observe(resource, isPrefetch: true, origin: { $0?.origin ?? .cached }) { observed in
             let options = SharedOptions(options, of: self, isPrefetch: true)
             return try await FirstAnswer.of { [loader] in
                 try await loader.inTurn(resource, options) { load in
                     var load = load
-                    (load.isPrefetch, load.keepsInMemory) = (true, toMemory || load.options.cacheMemoryOnly)
-                    load.observed = observed
+                    load.isPrefetch = true
+                    load.keepsInMemory = toMemory || !load.keepsOnDisk
+                    (load.observed, load.task) = (observed, task)
                     return try await loader.prefetch(load)
                 }
             }
@@ -253,7 +275,7 @@ public final class HalcyonManager: Sendable {
     // MARK: - Inside
 
     /// Returns the options of a call.
-    private func resolved(_ options: ImageOptions?) -> SharedOptions {
+    func resolved(_ options: ImageOptions?) -> SharedOptions {
         options.map { SharedOptions($0, of: self) } ?? resolvedDefaults
     }
 
@@ -284,7 +306,7 @@ public final class HalcyonManager: Sendable {
         _ variant: String, _ modifier: (any ImageModifier)?, _ options: @autoclosure () -> ImageOptions?
     ) -> ImageResult? {
         if cache.observation.isOn { announce(resource, options(), cache) }
-        guard isEnough else { return nil }
+        guard isEnough, resource.isUnchanged(in: cache, variant, by: loader.fileVersions) else { return nil }
         // A miss is counted by the load that follows it.
         func find(_ key: String) -> Bitmap? {
             cache.fromMemory(
@@ -343,42 +365,4 @@ package protocol RequestObserver: CacheObserver {
     ///
     /// - Parameter user: whose lists; `nil` for those of all users.
     func hidden(_ place: String, user: String?)
-}
-
-/// Why a manager has no image, beside `NetworkError`, `ImageError` and the errors of a user's provider. A cancelled load ends with
-/// a `CancellationError`.
-public enum ManagerError: Error, PermanentFailure, CustomStringConvertible {
-    /// The image is not cached, and the load may take it from the cache only.
-    case notCached(key: String)
-    /// A file cannot be read.
-    case cannotReadFile(URL, underlying: any Error)
-    /// The manager's ``SourcePolicy`` does not allow the source. Nothing was opened.
-    case sourceRefused(URL, reason: String)
-    /// A `data:` URL has no content that can be read.
-    case invalidDataURL(reason: String)
-    /// The source and all alternative ones have failed, in this order.
-    case allSourcesFailed([SourceFailure])
-
-    /// One sentence that says what is wrong.
-    public var description: String {
-        switch self {
-        case .notCached(let key): "'\(key)' is not cached, and was to be taken from the cache only."
-        case .cannotReadFile(let url, let underlying):
-            "\(url.path) cannot be read: "
-                + SystemReason.text(of: underlying).trimmingCharacters(in: CharacterSet(charactersIn: ".")) + "."
-        case .sourceRefused(let url, let reason): "\(Source(url).cacheKey) may not be loaded: \(reason)."
-        case .invalidDataURL(let reason):
-            "The data URL cannot be read: \(reason); 'data:[type][;base64],content' is accepted."
-        case .allSourcesFailed(let failures):
-            "No source has the image. " + failures.map { "\($0.source.cacheKey): \($0.error)" }.joined(separator: " ")
-        }
-    }
-}
-
-/// Why one of several sources has no image.
-public struct SourceFailure: Sendable {
-    /// The source.
-    public let source: Source
-    /// The error.
-    public let error: any Error
 }

@@ -22,13 +22,17 @@ package struct ImageLoad: Sendable {
     var variant: String?
     /// Whether it is a prefetch: no access, and not recorded in the log.
     package var isPrefetch = false
+    /// Whether it wants the loaded bytes alone, of an image that is no variant: nothing is decoded.
+    var wantsBytes = false
+    /// The version of the file that it loads, if its source is a file.
+    var fileVersion: FileVersion?
     /// The task that changes its priority, if it has one.
     var task: DownloadTask?
     /// The load, if it is observed.
     var observed: ObservedLoad?
     /// When its fetch began; `nil` before that.
     var begun: Int64?
-    /// Whether the image is kept in memory.
+    /// Whether the image is kept in memory, as far as the options allow it.
     package var keepsInMemory = true
 
     init(_ source: Source, of resource: Resource, _ options: SharedOptions) {
@@ -37,7 +41,8 @@ package struct ImageLoad: Sendable {
         shared = options
         context = AccessContext(categories: resource.categories, user: resource.user)
         // Its URL has the bytes: a file would be their second copy.
-        if self.source.isDataURL, !isVariant { self.options.cacheMemoryOnly = true }
+        let isCopy = self.source.isDataURL && !isVariant || self.source.isFile && !self.options.isDiskPolicyStated
+        if isCopy { self.options.writes.remove(.disk) }
     }
 
     /// Records an event of a prefetch.
@@ -71,6 +76,9 @@ package struct ImageLoad: Sendable {
             cache: ObjectIdentifier(options.cache), key: ByteName(computedKey), tier: .disk,
             forcedExtension: options.forcedExtension.map(ByteName.init))
     }
+
+    /// Whether the disk keeps the image itself.
+    var keepsOnDisk: Bool { options.writes.contains(.disk) && options.diskPolicy.keeps(variant: isVariant) }
 
     /// Whether the image is made of the original, and not the original itself.
     package var isVariant: Bool { !options.variant.isEmpty }
@@ -119,6 +127,7 @@ package struct ImageLoad: Sendable {
         (options.lowDataSource, options.download.allowsConstrainedNetwork) = (nil, true)
         var low = ImageLoad(other, of: resource, SharedOptions(options))
         (low.isPrefetch, low.keepsInMemory, low.task, low.observed) = (isPrefetch, keepsInMemory, task, observed)
+        low.wantsBytes = wantsBytes
         return low
     }
 
@@ -135,7 +144,9 @@ package struct ImageLoad: Sendable {
     /// The serializer, if not the cache's; an original that is to be kept is kept as it came, if the cache's can read it.
     package var serializer: (any CacheSerializer<Bitmap>)? {
         if let serializer = options.serializer { return serializer }
-        guard options.cacheOriginalImage, !isVariant, options.cache.serializer.readsImageFiles else { return nil }
+        guard options.diskPolicy.keepsOriginals, !isVariant, options.cache.serializer.readsImageFiles else {
+            return nil
+        }
         return BitmapSerializer(prefersOriginal: true)
     }
 }

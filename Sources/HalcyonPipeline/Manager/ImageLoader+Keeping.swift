@@ -12,8 +12,12 @@ extension ImageLoader {
     /// - Throws: `CancellationError`, and nothing is kept, if the task is cancelled before the image is stored.
     func keep(_ made: MadeImage, original: Data?, _ freshness: Freshness?, _ load: ImageLoad) async throws {
         try Task.checkCancellation()
+        switch made.content {
         // An image of a truncated file is shown once, and never kept.
-        if made.image.provenance?.isComplete == false { return }
+        case .image(let image): if image.provenance?.isComplete == false { return }
+        // Bytes that are no picture are not kept.
+        case .undecoded(let information): if information == nil { return }
+        }
         let requested = load
         var load = load
         if let freshness, freshness.isPrivate {
@@ -45,11 +49,12 @@ extension ImageLoader {
         let disk = load.diskPlace
         let memory = MadeImage.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
-        let noting = FreshnessRecord.noting(heeds ? freshness : nil)
+        let noting = load.fileVersion?.noting ?? FreshnessRecord.noting(heeds ? freshness : nil)
         let entry = load.entryKey
+        if let version = load.fileVersion { fileVersions.note(version, of: load.entry) }
         let isOnDisk = try await made.inTurn {
             let toDisk =
-                !options.cacheMemoryOnly
+                load.keepsOnDisk
                 && made.claim(disk, now: cache.clock.now) {
                     (options.caching.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(
                         from: $0)
@@ -57,42 +62,57 @@ extension ImageLoader {
                     await cache.remove(forKey: entry, fromMemory: false)
                 }
             let toMemory =
-                load.keepsInMemory
+                made.isDecoded && load.keepsInMemory && options.writes.contains(.memory)
                 && made.claim(memory, now: cache.clock.now) {
                     (options.caching.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
                     await cache.remove(forKey: entry, fromDisk: false)
                 }
             // A prefetch leaves memory alone; what it has of the key is older.
-            if load.isPrefetch, options.forceRefresh, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
-            cache.store(
-                made.image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
-                // Another load may have kept this image on disk.
-                keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
-                note: noting, kept: { made.stored($0, at: disk) },
-                done: { _ in
-                    if toMemory { made.written(memory) }
-                    if toDisk { made.written(disk) }
-                })
+            let isOlder =
+                (load.isPrefetch || load.wantsBytes) && options.forceRefresh
+                || load.keepsOnDisk && !options.writes.contains(.memory) && !made.isClaimed(memory)
+            if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
+            let done = { @Sendable (_: CacheStoreResult) in
+                if toMemory { made.written(memory) }
+                if toDisk { made.written(disk) }
+            }
+            let kept = { @Sendable (bytes: Data) in made.stored(bytes, at: disk) }
+            switch made.content {
+            case .image(let image):
+                cache.store(
+                    image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
+                    // Another load may have kept this image on disk.
+                    keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
+                    note: noting, kept: kept, done: done)
+            case .undecoded(let information):
+                guard toDisk, let original else { break }
+                cache.store(
+                    bytes: file(of: original, in: cache), cost: (information?.size.pixelCount ?? 0) * 4, forKey: entry,
+                    options: load.cacheOptions, note: noting, kept: kept, done: done)
+            }
             return toDisk
         }
         if options.waitForCache { await made.settle(disk) }
         try Task.checkCancellation()
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, !options.cacheMemoryOnly, let freshness { await note(freshness, made, load) }
+        if heeds, !isOnDisk, load.keepsOnDisk, let freshness { await note(freshness, made, load) }
     }
 
     private func keepOriginal(
         _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
     ) async throws {
         let options = load.options
-        guard let original, options.cacheOriginalImage || options.wantsOriginalData && !load.isPrefetch,
-            !options.cacheMemoryOnly, load.isVariant, !load.source.isDataURL
+        guard let original, options.diskPolicy.keepsOriginals || options.wantsOriginalData && !load.isPrefetch,
+            options.writes.contains(.disk), load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
         let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
-        let noting = FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
-        let (serializer, decoder) = (originals.serializer, decoder)
+        let noting =
+            load.fileVersion?.noting
+            ?? FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
+        if let version = load.fileVersion { fileVersions.note(version, of: CacheEntry(originals, load.originalKey)) }
+        let bytes = file(of: original, in: originals)
         try await made.inTurn {
             let isFirst = made.claim(place, now: originals.clock.now) {
                 (options.caching.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(
@@ -102,15 +122,20 @@ extension ImageLoader {
             }
             guard isFirst else { return }
             originals.keepOriginal(
-                {
-                    // Other serializers may encrypt what they store.
-                    if serializer.readsImageFiles { return original }
-                    let picture = try? decoder.decode(original)
-                    return picture.flatMap { serializer.data(with: $0, original: original) }
-                },
-                forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) })
+                bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) }
+            )
         }
         if options.waitForCache { await made.settle(place) }
+    }
+
+    /// Returns what makes the file of original bytes in a cache.
+    private func file(of original: Data, in cache: ImageCache<Bitmap>) -> @Sendable () -> Data? {
+        { [serializer = cache.serializer, decoder] in
+            // Other serializers may encrypt what they store.
+            if serializer.readsImageFiles { return original }
+            let picture = try? decoder.decode(original)
+            return picture.flatMap { serializer.data(with: $0, original: original) }
+        }
     }
 
     /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.

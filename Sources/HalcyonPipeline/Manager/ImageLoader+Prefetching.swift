@@ -10,16 +10,18 @@ extension ImageLoader {
     ///
     /// - Returns: what was loaded or made; `nil` if the image is cached already.
     func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
+        let load = try await withoutChangedFile(load)
         if load.options.forceRefresh { return try await loadedUnseen(load) }
         let cache = load.options.cache
         let view = try await view(of: load)
         let found = try await tier(of: view.entryKey, in: cache)
-        if found == .memory || found == .disk && !load.options.caching.fromMemoryCacheOrRefresh {
+        let reads = load.options.reads
+        if found == .memory && reads.contains(.memory) || found == .disk && reads.contains(.disk) {
             var renewed = view
             // An image that is in memory already is replaced there, too.
             renewed.keepsInMemory = load.keepsInMemory || found == .memory
             if try await prefetchedStale(renewed) { return .renewed }
-            if found == .disk, load.keepsInMemory {
+            if found == .disk, load.keepsInMemory, load.options.writes.contains(.memory) {
                 await cache.promote(
                     view.entryKey, serializer: view.serializer, options: view.cacheOptions,
                     decoding: decodeLimiter.queue(
@@ -39,6 +41,7 @@ extension ImageLoader {
     /// - Returns: what was loaded; `nil` if the image of the other source is cached.
     func loadedUnseen(_ load: ImageLoad) async throws -> Prefetched? {
         if let low = load.ofLowDataSource { return try await prefetch(low) }
+        if needsBytesAlone(load) { return try await loadedBytesUnseen(load) }
         return Prefetched(try await loaded(load))
     }
 }

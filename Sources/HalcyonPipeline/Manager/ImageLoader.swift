@@ -5,27 +5,6 @@ import HalcyonNetworking
 import HalcyonSupport
 import Synchronization
 
-/// Identifies the making of a variant.
-struct VariantKey: Hashable, Sendable {
-    let entry: CacheEntry
-    let originals: ObjectIdentifier
-    let maker: ByteName
-    let heedsServer: Bool
-    let onlyFromCache: Bool
-    /// The request's fields, of which one may select another original.
-    let fields: FieldDigest?
-}
-
-/// The result of making a variant of a cached original.
-enum Variant: Sendable {
-    /// There is no original that may be used.
-    case none
-    /// The cache has the variant by now.
-    case cached
-    /// The variant was made of these bytes, or of an image, and is kept.
-    case made(MadeImage, bytes: Data?, Freshness?)
-}
-
 /// Loads the images of a manager: asks the cache, then its originals, then the source; processes and keeps what it has loaded.
 ///
 /// A load checks after each wait whether it was cancelled. From then on it asks for nothing, and decodes, processes, promotes and keeps
@@ -45,6 +24,8 @@ final class ImageLoader: Sendable {
     let hasSelected = Atomic(false)
     /// The servers and images that have just failed to be revalidated.
     let pauses = RevalidationPauses()
+    /// The versions of files of which cached images were made.
+    let fileVersions = FileVersions()
     /// Merges the checks of whether stale entries are what their records describe.
     let checks = SharedChecks()
 
@@ -100,6 +81,7 @@ final class ImageLoader: Sendable {
 
     /// Returns the image of one source.
     func image(_ load: ImageLoad) async throws -> ImageResult {
+        let load = try await withoutChangedFile(load)
         if load.options.forceRefresh { return try await loaded(load) }
         let view = try await view(of: load)
         if let found = try await fromCache(view) { return found }
@@ -191,7 +173,8 @@ final class ImageLoader: Sendable {
                 computed, options.memoryCacheAccessExtendingExpiration, categories: options.context.categories,
                 user: options.context.user, kind: .probe)
         }
-        if let image = inMemory() { return .memory(image) }
+        let readsMemory = load.options.reads.contains(.memory)
+        if readsMemory, let image = inMemory() { return .memory(image) }
         if options.fromMemoryCacheOrRefresh { return cache.missed(computed, options) }
         let (serializer, priority) = (load.serializer, load.options.download.priority)
         if cache.isAbsentOnDisk(load.entryKey) { return try await cache.fromDisk(load.entryKey, options) }
@@ -207,120 +190,49 @@ final class ImageLoader: Sendable {
         let (found, isFirst) = try await lookUps.value(of: load.entry, priority, .untouch, load.task, look)
         if isFirst { return found }
         guard let image = found.image else { return cache.missed(computed, options) }
-        if let image = inMemory() { return .memory(image) }
+        if readsMemory, let image = inMemory() { return .memory(image) }
         cache.sharedHit(computed, image, options)
         return .disk(image)
-    }
-
-    // MARK: - Variants of originals
-
-    /// Returns the image of a cached original; `nil` if there is none that is fresh and complete. It is made once for all loads that
-    /// want the same variant at the same time.
-    ///
-    /// - Throws: the error of the processor. An original that cannot be decoded is removed, and counts as none.
-    func madeOfOriginal(_ load: ImageLoad) async throws -> ImageResult? {
-        guard load.isVariant, !load.options.caching.fromMemoryCacheOrRefresh else { return nil }
-        let heedsServer = load.options.freshness?.honoursServer == true
-        let selects = heedsServer && load.options.download.requestModifier != nil
-        let key = VariantKey(
-            entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
-            maker: ByteName(maker(load).identifier), heedsServer: heedsServer,
-            onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil)
-        let (variant, isFirst) = try await variants.value(
-            of: key, load.options.download.priority, load.options.download.processingQueue, load.task
-        ) { [self] in try await makeVariant(load, $0) }
-        switch variant {
-        case .none: return nil
-        case .cached: return try await lookUp(load)
-        case .made(let made, let bytes, let freshness):
-            if !isFirst { try await keep(made, original: nil, freshness, load) }
-            return ImageResult(
-                image: made.image, cacheType: .none, isFromOriginal: true, resource: load.resource, source: load.source,
-                originalData: load.options.wantsOriginalData && keepsOriginals(load.options.originalCache, load)
-                    ? bytes : nil)
-        }
-    }
-
-    /// Makes and keeps a variant.
-    ///
-    /// - Parameter work: processes it on the queue of the load that is most urgent.
-    private func makeVariant(_ load: ImageLoad, _ work: LimitedWork) async throws -> Variant {
-        let (isUsable, record) = try await freshnessOfOriginal(load)
-        guard isUsable else { return .none }
-        // It may have been made since this load looked it up.
-        if !load.isPrefetch, load.options.cache.memoryStorage.isCached(forKey: load.computedKey) { return .cached }
-        guard let original = try await original(load) else { return .none }
-        let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
-        let serializer = load.options.originalCache.serializer
-        let (processor, decoder, observed) = (load.options.processor, decoder, load.observed)
-        let (image, freshness): (Bitmap, Freshness?)
-        do {
-            (image, freshness) = try await work.result {
-                // A record of other bytes does not hold for these.
-                let isKnown = bytes.map { record?.isOf($0) == true } == true
-                let item = try serializer.input(original)
-                let image = try observed.decoding { try processor.process(item, decoder: decoder) }
-                return (image, isKnown ? record?.freshness : nil)
-            }
-        } catch  where !error.isCancellation {
-            guard let bytes, try await work.isDamaged(bytes, serializer, decoder) else { throw error }
-            await load.options.originalCache.remove(forKey: load.key)
-            return .none
-        }
-        let made = MadeImage(image)
-        try await keep(made, original: nil, freshness, load)
-        return .made(made, bytes: bytes, freshness)
-    }
-
-    /// Returns the cached original: the bytes of its file, or else its picture in memory; `nil` if there is neither.
-    private func original(_ load: ImageLoad) async throws -> ImageProcessItem? {
-        let originals = load.options.originalCache
-        if let bytes = try await bytes(of: load.originalKey, load.cacheOptions, in: originals) { return .data(bytes) }
-        return originals.memoryStorage.value(forKey: load.key, context: load.context).map(ImageProcessItem.image)
-    }
-
-    /// Returns the bytes that a cached image was made of, read from the disk. It returns `nil` if they are not on disk, or if a
-    /// serializer has encoded them again.
-    private func originalData(_ load: ImageLoad) async throws -> Data? {
-        guard load.options.wantsOriginalData else { return nil }
-        let (cache, originals) = (load.options.cache, load.options.originalCache)
-        if !load.isVariant, keepsOriginals(cache, load),
-            let bytes = try await bytes(of: load.entryKey, load.cacheOptions, in: cache)
-        {
-            return bytes
-        }
-        guard load.isVariant || originals !== cache, keepsOriginals(originals, load) else { return nil }
-        return try await bytes(of: load.originalKey, load.cacheOptions, in: originals)
-    }
-
-    private func bytes(of key: EntryKey, _ options: CacheOptions, in cache: ImageCache<Bitmap>) async throws -> Data? {
-        let bytes = await cache.original(forKey: key, options: options)
-        try Task.checkCancellation()
-        return bytes
-    }
-
-    /// Whether a cache's entry under the key of a load's source has the original bytes.
-    private func keepsOriginals(_ cache: ImageCache<Bitmap>, _ load: ImageLoad) -> Bool {
-        let serializer = load.isVariant ? cache.serializer : load.serializer ?? cache.serializer
-        return serializer.keepsOriginalData
     }
 
     // MARK: - Loading
 
     /// Loads, processes and keeps.
+    ///
+    /// - Throws: also ``ManagerError/emptyKey``: loads share their work by the key.
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
+        try await loaded(load) { low in
+            try await low.isPrefetch ? loaded(low) : image(low)
+        } result: { load, made, data, freshness in
+            try await result(load, made, data, freshness)
+        }
+    }
+
+    /// Loads, makes what the load wants, and returns the result of that.
+    ///
+    /// - Parameters:
+    ///   - other: returns the result of the source for Low Data Mode.
+    ///   - result: keeps what was made of the bytes.
+    func loaded<Value>(
+        _ load: ImageLoad, low other: (ImageLoad) async throws -> Value,
+        result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+    ) async throws -> Value {
         try Task.checkCancellation()
+        if load.source.cacheKey.isEmpty { throw ManagerError.emptyKey }
         var load = load
         load.begun = load.begun ?? load.options.cache.clock.now
-        guard load.isPrefetch else { return try await fetched(load) }
+        guard load.isPrefetch else { return try await fetched(load, other, result) }
         load.record(.prefetchStart)
-        do { return try await fetched(load) } catch {
+        do { return try await fetched(load, other, result) } catch {
             load.record(.prefetchEnd)
             throw error
         }
     }
 
-    private func fetched(_ load: ImageLoad) async throws -> ImageResult {
+    private func fetched<Value>(
+        _ load: ImageLoad, _ other: (ImageLoad) async throws -> Value,
+        _ result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+    ) async throws -> Value {
         let downloader = load.options.downloader
         switch load.source {
         case .provider(let given):
@@ -331,17 +243,18 @@ final class ImageLoader: Sendable {
             }
             return try await result(load, provided.made, provided.data, nil)
         case .network(let url, _):
-            if let low = load.ofLowDataSource { return try await image(low) }
+            if let low = load.ofLowDataSource { return try await other(low) }
             try load.options.sourcePolicy.check(url)
             do {
-                let result = try await load.observed.transferring {
+                let response = try await load.observed.transferring {
                     try await downloader.download(url, processor(load), load.options.download, load.task)
                 }
-                return try await self.result(load, own(result, url, load))
+                let own = try await own(response, url, load)
+                return try await result(load, own.value, own.originalData, own.freshness)
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.
                 guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
-                return try await low.isPrefetch ? loaded(low) : image(low)
+                return try await other(low)
             }
         }
     }
@@ -364,61 +277,37 @@ final class ImageLoader: Sendable {
         try await result(load, response.value, response.originalData, response.freshness)
     }
 
-    /// Returns the processor of the downloader, which works once for all loads that want the same.
+    /// Returns the processor of the downloader, which works once for all loads that want the same first step.
     func processor(_ load: ImageLoad) -> DownloadProcessor<MadeImage> {
         let maker = maker(load)
         return DownloadProcessor(identifier: maker.identifier) { data, _ in try maker.image(of: data) }
     }
 
     private func maker(_ load: ImageLoad) -> ImageMaker {
-        ImageMaker(processor: load.options.processor, decoder: decoder, observed: load.observed)
+        ImageMaker(
+            processor: ProcessorSteps(load.options.processor).first, decoder: decoder, observed: load.observed,
+            wantsBytes: load.wantsBytes)
+    }
+
+    /// Takes the further steps of a load's processor, each once for all loads that share the bytes and the steps before it.
+    private func processed(_ first: MadeImage, _ load: ImageLoad) async throws -> MadeImage {
+        var made = first
+        for step in ProcessorSteps(load.options.processor).rest {
+            made = try await made.after(step, decodeLimiter, load.options.download, load.task) { [decoder] image in
+                try load.observed.decoding { try step.process(.image(image), decoder: decoder) }
+            }
+        }
+        return made
     }
 
     /// Keeps a loaded image, and returns the result.
     private func result(
         _ load: ImageLoad, _ made: MadeImage, _ data: Data, _ freshness: Freshness?
     ) async throws -> ImageResult {
+        let made = try await processed(made, load)
         try await keep(made, original: data, freshness, load)
         return ImageResult(
-            image: made.image, cacheType: .none, resource: load.resource, source: load.source,
+            image: try made.image(), cacheType: .none, resource: load.resource, source: load.source,
             originalData: load.options.wantsOriginalData ? data : nil)
-    }
-}
-
-extension CacheSerializer<Bitmap> {
-    /// Whether the files that this serializer reads are image files, also those that it has not written.
-    var readsImageFiles: Bool {
-        keepsOriginalData || self is BitmapSerializer || self is TransformingSerializer<Bitmap>
-    }
-
-    /// Returns what a processor is given of a cached original: the bytes of its file if that is an image file, else the picture that
-    /// this serializer makes of them.
-    ///
-    /// - Throws: ``ImageError/unknownFormat`` if the serializer makes no picture of them.
-    fileprivate func input(_ original: ImageProcessItem) throws -> ImageProcessItem {
-        guard !readsImageFiles, case .data(let bytes) = original else { return original }
-        guard let picture = value(with: bytes) else { throw ImageError.unknownFormat }
-        return .image(picture)
-    }
-}
-
-extension LimitedWork {
-    /// Whether no picture can be decoded from some bytes because they are damaged.
-    fileprivate func isDamaged(
-        _ bytes: Data, _ serializer: any CacheSerializer<Bitmap>, _ decoder: ImageDecoder
-    ) async throws -> Bool {
-        do {
-            _ = try await result {
-                if case .data(let bytes) = try serializer.input(.data(bytes)) { _ = try decoder.decode(bytes) }
-            }
-            return false
-        } catch let error as ImageError {
-            switch error {
-            case .unknownFormat, .truncated, .damaged: return true
-            default: return false
-            }
-        } catch  where !error.isCancellation {
-            return false
-        }
     }
 }

@@ -36,13 +36,19 @@ public struct ImageOptions: Sendable {
 
     // MARK: Where it may come from
 
-    /// Whether the image is loaded whatever the cache has. Default: `false`.
+    /// The tiers that the image may come from; one that they do not have is loaded. Without the disk, it is not made of a cached
+    /// original either. Default: both.
+    ///
+    /// ``forceRefresh`` and ``fromMemoryCacheOrRefresh`` narrow it further. See `CacheTierTests.loadReadsStatedTiers()`.
+    public var readsFrom: CacheTiers?
+    /// Whether the image is loaded whatever the cache has, as with ``readsFrom`` of no tier. Default: `false`.
     ///
     /// See `ManagerOrderTests.forceRefreshReplacesCachedImage()`.
     public var forceRefresh: Bool?
     /// Whether nothing is loaded: an image that is not cached is ``ManagerError/notCached(key:)``. Default: `false`.
     public var onlyFromCache: Bool?
-    /// Whether an image that is not in memory is loaded again, without a look-up on disk. Default: `false`.
+    /// Whether an image that is not in memory is loaded again, without a look-up on disk, as with ``readsFrom`` of memory. Default:
+    /// `false`.
     public var fromMemoryCacheOrRefresh: Bool?
     /// The sources that are tried in turn after the resource's source has failed; each is cached under its own key. Default: none.
     ///
@@ -72,17 +78,29 @@ public struct ImageOptions: Sendable {
 
     // MARK: How it is kept
 
-    /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load. Default:
-    /// `false`. A serializer of your own for ``originalCache`` that does not keep original bytes
-    /// writes the unaltered picture instead.
+    /// What the disk keeps, where ``writesTo`` has the disk. Default: ``DiskPolicy/automatic``, but nothing of a file of this machine,
+    /// which would be a second copy. A stated policy, also ``DiskPolicy/automatic``, holds for files, too.
+    ///
+    /// See `DiskPolicyTests.diskKeepsWhatPolicySays()` and `LocalFileTests.fileIsNotCopiedUnlessAsked()`.
+    public var diskPolicy: DiskPolicy?
+    /// Whether the loaded bytes are kept on disk beside the processor's result, so that another processor needs no load: whether
+    /// ``diskPolicy`` is ``DiskPolicy/both``, which it sets; `false` sets ``DiskPolicy/automatic``. Default: `false`. A serializer of your
+    /// own for ``originalCache`` that does not keep original bytes writes the unaltered picture instead.
     ///
     /// By default, the disk has the bytes that were loaded. Simultaneous loads of one variant process it once. See
     /// `SourceTests.cachedOriginalServesSecondProcessor()`, `SourceTests.diskKeepsDownloadedBytesByDefault()`,
     /// `VariantTests.simultaneousLoadsProcessVariantOnce()` and
     /// `VariantTests.processorErrorEndsLoadWithoutDownload()`.
-    public var cacheOriginalImage: Bool?
-    /// Whether the image is kept in memory alone. An earlier image of the same key is removed from disk then: it is older, and would
-    /// be found once memory has evicted the new one. Default: `false`.
+    public var cacheOriginalImage: Bool? {
+        get { diskPolicy.map { $0 == .both } }
+        set { diskPolicy = newValue.map { $0 ? .both : .automatic } }
+    }
+    /// The tiers in which the image is kept: one that was loaded or made in both, one that was found on disk in memory. Default: both.
+    ///
+    /// Where one tier alone gets a new image, an earlier one of the same key is removed from the other: it is older, and would be found
+    /// once the new one is evicted. With no tier, both stay as they are. See `CacheTierTests.loadWritesStatedTiers()`.
+    public var writesTo: CacheTiers?
+    /// Whether the image is kept in memory alone, as with ``writesTo`` of memory, which it narrows. Default: `false`.
     public var cacheMemoryOnly: Bool?
     /// Whether the result waits until the image is on disk, or could not be written. Default: `false`.
     public var waitForCache: Bool?
@@ -172,7 +190,7 @@ public struct ImageResult: Sendable {
     public var image: Bitmap
     /// The tier that had the image; `CacheType.none` for an image that was loaded, or made of a cached original.
     public var cacheType: CacheType
-    /// Whether the image was made of a cached original, without a load.
+    /// Whether the image was made of a cached original, or of the cached result of its chain's first processors, without a load.
     public var isFromOriginal = false
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
     public var source: Source {

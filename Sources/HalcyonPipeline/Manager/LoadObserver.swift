@@ -13,7 +13,8 @@ import Synchronization
 ///
 /// A cancelled load ends at once, whereas its work may continue: calls may follow ``ended(_:)``, and are to be ignored.
 @_spi(Observation) public protocol LoadObservation: AnyObject, Sendable {
-    /// Handles the start of a stage. A stage may be repeated, by a retry or by an alternative source.
+    /// Handles the start of a stage. A stage may be repeated, by a retry, by an alternative source, or to
+    /// process what was decoded.
     func started(_ stage: LoadStage)
     /// Handles the end of a stage. Without a running stage it has no effect.
     ///

@@ -12,7 +12,11 @@ package struct ResolvedOptions: Sendable {
     let imageModifier: (any ImageModifier)?
     let serializer: (any CacheSerializer<Bitmap>)?
     let wantsOriginalData: Bool
-    let forceRefresh: Bool
+    /// The tiers that the call names; ``reads`` counts the other options, too.
+    private let readsFrom: CacheTiers
+    private let isRefresh: Bool
+    /// The tiers that the image may come from.
+    let reads: CacheTiers
     let onlyFromCache: Bool
     let alternativeSources: [Source]
     var lowDataSource: Source?
@@ -20,8 +24,12 @@ package struct ResolvedOptions: Sendable {
     package let cache: ImageCache<Bitmap>
     let originalCache: ImageCache<Bitmap>
     let downloader: ImageDownloader
-    let cacheOriginalImage: Bool
-    var cacheMemoryOnly: Bool
+    /// What the disk keeps.
+    let diskPolicy: DiskPolicy
+    /// Whether the policy was stated, so that it holds for files of this machine, too.
+    let isDiskPolicyStated: Bool
+    /// The tiers in which the image is kept.
+    var writes: CacheTiers
     let waitForCache: Bool
     let forcedExtension: String?
     /// What may be loaded.
@@ -32,11 +40,15 @@ package struct ResolvedOptions: Sendable {
     var download: DownloadOptions
 
     /// Whether an image in memory is enough: no refresh, original data or freshness is required.
-    var isMemoryEnough: Bool { !forceRefresh && !wantsOriginalData && freshness?.honoursServer != true }
+    var isMemoryEnough: Bool { reads.contains(.memory) && !wantsOriginalData && freshness?.honoursServer != true }
+
+    /// Whether the image is loaded whatever the cache has.
+    var forceRefresh: Bool { reads.isEmpty }
 
     /// Whether it is enough for a call with these options, where these are the defaults.
     func isMemoryEnough(for call: ImageOptions) -> Bool {
-        !(call.forceRefresh ?? forceRefresh) && !(call.wantsOriginalData ?? wantsOriginalData)
+        !(call.forceRefresh ?? isRefresh) && (call.readsFrom ?? readsFrom).contains(.memory)
+            && !(call.wantsOriginalData ?? wantsOriginalData)
             && (call.freshness ?? freshness)?.honoursServer != true
     }
 
@@ -51,7 +63,10 @@ package struct ResolvedOptions: Sendable {
         imageModifier = call.imageModifier ?? base.imageModifier
         serializer = call.serializer ?? base.serializer
         wantsOriginalData = call.wantsOriginalData ?? base.wantsOriginalData ?? false
-        forceRefresh = call.forceRefresh ?? base.forceRefresh ?? false
+        readsFrom = call.readsFrom ?? base.readsFrom ?? .all
+        isRefresh = call.forceRefresh ?? base.forceRefresh ?? false
+        let skipsDisk = call.fromMemoryCacheOrRefresh ?? base.fromMemoryCacheOrRefresh ?? false
+        reads = isRefresh ? [] : skipsDisk ? readsFrom.intersection(.memory) : readsFrom
         onlyFromCache = call.onlyFromCache ?? base.onlyFromCache ?? false
         alternativeSources = call.alternativeSources ?? base.alternativeSources ?? []
         lowDataSource = call.lowDataSource ?? base.lowDataSource
@@ -60,17 +75,21 @@ package struct ResolvedOptions: Sendable {
         self.cache = target ?? cache
         self.originalCache = call.originalCache ?? call.cache ?? base.originalCache ?? target ?? originalCache
         self.downloader = call.downloader ?? base.downloader ?? downloader
-        cacheOriginalImage = call.cacheOriginalImage ?? base.cacheOriginalImage ?? false
-        cacheMemoryOnly = call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false
+        let stated = call.diskPolicy ?? base.diskPolicy
+        (diskPolicy, isDiskPolicyStated) = (stated ?? .automatic, stated != nil)
+        writes = call.writesTo ?? base.writesTo ?? .all
+        if call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false { writes.remove(.disk) }
         waitForCache = call.waitForCache ?? base.waitForCache ?? false
         forcedExtension = call.forcedExtension ?? base.forcedExtension
 
         caching = CacheOptions()
-        caching.memoryCacheExpiration = call.memoryCacheExpiration ?? base.memoryCacheExpiration
+        // An image that is found on disk is not taken into memory.
+        caching.memoryCacheExpiration =
+            writes.contains(.memory) ? call.memoryCacheExpiration ?? base.memoryCacheExpiration : .expired
         caching.memoryCacheAccessExtendingExpiration = call.memoryExtending ?? base.memoryExtending ?? .cacheTime
         caching.diskCacheExpiration = call.diskCacheExpiration ?? base.diskCacheExpiration
         caching.diskCacheAccessExtendingExpiration = call.diskExtending ?? base.diskExtending ?? .cacheTime
-        caching.fromMemoryCacheOrRefresh = call.fromMemoryCacheOrRefresh ?? base.fromMemoryCacheOrRefresh ?? false
+        caching.fromMemoryCacheOrRefresh = !reads.contains(.disk)
         caching.keepInBackground = call.keepInBackground ?? base.keepInBackground
 
         let priority = call.priority ?? (isPrefetch ? .low : base.priority ?? .normal)

@@ -24,8 +24,12 @@ public enum Source: Sendable {
         self = Source.network(url, cacheKey: cacheKey).resolved
     }
 
-    /// A file of this machine, cached under `cacheKey`, by default its URL. A change of the file is not noticed: give each version a
-    /// key of its own, or refresh (``ImageOptions/forceRefresh``).
+    /// A file of this machine, cached under `cacheKey`, by default its URL.
+    ///
+    /// It is kept in memory alone, unless an ``ImageOptions/diskPolicy`` is stated. A change of its size or of its time of modification
+    /// is noticed by the next load, which then reads it again; a hit in memory reads both on the caller's thread. An image of a file that
+    /// is gone is used as long as it is cached. What your code stores in the cache under the file's key is not of a known version, and is
+    /// replaced. See `LocalFileTests`.
     ///
     /// - Parameter queue: where the file is read; by default a global queue.
     public static func file(
@@ -65,6 +69,14 @@ public enum Source: Sendable {
         return DataURLProvider.isDataURL(url) ? .provider(DataURLProvider(url, cacheKey: cacheKey)) : self
     }
 
+    /// Whether it is a file of this machine.
+    var isFile: Bool {
+        switch self {
+        case .network(let url, _): url.isFileURL
+        case .provider(let provider): provider is LocalFileProvider
+        }
+    }
+
     /// Whether it is a `data:` URL, which needs no copy of its bytes.
     var isDataURL: Bool { if case .provider(let provider) = resolved { provider is DataURLProvider } else { false } }
 }
@@ -83,12 +95,15 @@ public struct Resource: Sendable {
         let categories: [String]
         let user: String?
         let detail: Resource?
+        /// Whether the source is a file of this machine.
+        let isFile: Bool
 
         init(
             _ source: Source, _ cacheKey: String, _ categories: [String], _ user: String?, _ detail: Resource?
         ) {
             (self.source, self.cacheKey, self.categories) = (source, cacheKey, categories)
             (self.user, self.detail) = (user, detail)
+            isFile = source.isFile
         }
     }
 
@@ -109,6 +124,8 @@ public struct Resource: Sendable {
         get { content.source }
         set { content = Content(newValue, newValue.cacheKey, content.categories, content.user, content.detail) }
     }
+    /// Whether the source is a file of this machine.
+    var isFile: Bool { content.isFile }
     /// The key of the image in the cache.
     public var cacheKey: String { content.cacheKey }
     /// The categories of the image; the first one decides where only one can.

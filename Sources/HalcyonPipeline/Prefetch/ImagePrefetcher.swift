@@ -13,7 +13,8 @@ import Synchronization
 /// At most `maxConcurrent` images are loaded at a time, in the given order, at a low priority unless the options of the call state
 /// another (``ImageOptions/priority``), and processed on a queue of the quality of service utility (background at `.veryLow`). A load that wants one of them
 /// meanwhile joins its transfer and raises the priority. Retries and alternative sources are as for any load. A prefetch is no
-/// access: policies and the log receive a prefetched image when it is requested.
+/// access: policies and the log receive a prefetched image when it is requested. An image without a processor that goes to the disk
+/// alone is not decoded: one that is damaged behind its header is found, and loaded again, when it is requested.
 ///
 /// See `PrefetcherTests.prefetcherLimitsConcurrentLoads()`, `PrefetcherTests.visibleLoadRaisesPrefetchPriority()`,
 /// `PrefetcherTests.prefetchUsesRetriesAlternativesAndOriginals()` and `PrefetcherTests.prefetchIsNoAccess()`.
@@ -23,15 +24,14 @@ public final class ImagePrefetcher: Sendable {
         var isStopped = false
     }
 
-    private let manager: HalcyonManager
     private let resources: [Resource]
     private let options: ImageOptions?
     private let callbackQueue: CallbackQueue
     /// Keeps the order of callbacks that have no queue of their own.
     private let callbacks = DispatchQueue(label: "halcyon.prefetcher", qos: .utility)
-    private let maxConcurrent: Int
-    private let toMemory: Bool
     private let onProgress: (@Sendable (PrefetchProgress) -> Void)?
+    /// The prefetches, by the places of their resources.
+    private let running: RunningPrefetches<Int>
     private let state = Mutex(State())
 
     /// Creates a prefetcher of some resources.
@@ -45,13 +45,21 @@ public final class ImagePrefetcher: Sendable {
         resources: [Resource], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
         toMemory: Bool = false, onProgress: (@Sendable (PrefetchProgress) -> Void)? = nil
     ) {
-        self.manager = manager
         self.resources = resources
         self.options = options
         callbackQueue = options?.callbackQueue ?? manager.defaultOptions.callbackQueue ?? .mainCurrentOrAsync
-        self.maxConcurrent = max(maxConcurrent, 1)
-        self.toMemory = toMemory
         self.onProgress = onProgress
+        running = RunningPrefetches(manager, maxConcurrent: maxConcurrent, toMemory: toMemory)
+    }
+
+    /// Creates a prefetcher of some URLs; see ``init(resources:manager:options:maxConcurrent:toMemory:onProgress:)``.
+    public convenience init(
+        urls: [URL], manager: HalcyonManager = .shared, options: ImageOptions? = nil, maxConcurrent: Int = 5,
+        toMemory: Bool = false, onProgress: (@Sendable (PrefetchProgress) -> Void)? = nil
+    ) {
+        self.init(
+            resources: urls.map { Resource($0) }, manager: manager, options: options, maxConcurrent: maxConcurrent,
+            toMemory: toMemory, onProgress: onProgress)
     }
 
     /// Prefetches, and returns the report. A second call waits for the same work. Cancelling the waiting task stops it.
@@ -77,60 +85,80 @@ public final class ImagePrefetcher: Sendable {
     ///
     /// See `PrefetcherTests.stoppingEndsPrefetchesButNotVisibleLoads()`.
     public func stop() {
-        let work = state.withLock { state in
-            state.isStopped = true
-            return state.work
-        }
-        work?.cancel()
+        state.withLock { $0.isStopped = true }
+        running.stopAll()
+    }
+
+    /// Whether no load begins. Those that have begun continue. Default: `false`.
+    ///
+    /// See `PrefetcherTests.pausedPrefetcherBeginsNothing()`.
+    public var isPaused: Bool {
+        get { running.isPaused }
+        set { running.isPaused = newValue }
+    }
+
+    /// The priority of all loads, also of those that have begun; `nil`, the default, for that of the options, else `.low`.
+    public var priority: TransferPriority? {
+        get { running.priority }
+        set { running.priority = newValue }
     }
 
     // MARK: - Inside
 
     private func begin() -> Task<PrefetchReport, Never> {
-        state.withLock { state in
-            if let work = state.work { return work }
+        let (results, ended) = AsyncStream.makeStream(of: PrefetchEnd.self)
+        let (work, isFirst) = state.withLock { state in
+            if let work = state.work { return (work, false) }
             // Not this instance, so that letting go of it does not wait for the loads.
-            let work = Task.detached {
-                [manager, resources, options, callbackQueue, callbacks, maxConcurrent, toMemory, onProgress] in
-                // The first resource that was not started.
-                var next = 0
-                var report = PrefetchReport()
-                await withTaskGroup(of: (Int, Result<Bool, any Error>).self) { group in
-                    func startNext() {
-                        let number = next
-                        next += 1
-                        group.addTask { (number, await Self.load(resources[number], manager, options, toMemory)) }
-                    }
-                    for _ in 0..<min(maxConcurrent, resources.count) { startNext() }
-                    while let (number, result) = await group.next() {
-                        report.add(resources[number], result)
-                        if !Task.isCancelled, next < resources.count { startNext() }
-                        if let onProgress {
-                            let progress = PrefetchProgress(resources[number], result, report, of: resources.count)
-                            callbackQueue.offPool(on: callbacks) { onProgress(progress) }
-                        }
-                    }
-                }
-                report.stopped += resources[next...]
-                // The callbacks without a queue of their own have run when the report is there.
-                await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
-                return report
+            let work = Task.detached { [resources, callbackQueue, callbacks, onProgress] in
+                await Self.report(results, of: resources, callbackQueue, callbacks, onProgress)
             }
             state.work = work
-            if state.isStopped { work.cancel() }
-            return work
+            return (work, true)
         }
+        guard isFirst else { return work }
+        running.start(
+            resources.enumerated().map { number, resource in
+                .init(key: number, resource: resource, options: options) { number, result, hasBegun in
+                    ended.yield(PrefetchEnd(number: number, result: result, hasBegun: hasBegun))
+                }
+            })
+        if state.withLock({ $0.isStopped }) { running.stopAll() }
+        return work
     }
 
-    private static func load(
-        _ resource: Resource, _ manager: HalcyonManager, _ options: ImageOptions?, _ toMemory: Bool
-    ) async -> Result<Bool, any Error> {
-        do {
-            return .success(try await manager.prefetch(resource, options, toMemory: toMemory) != nil)
-        } catch {
-            return .failure(error)
+    /// Collects the results of all resources.
+    private static func report(
+        _ results: AsyncStream<PrefetchEnd>, of resources: [Resource], _ queue: CallbackQueue,
+        _ callbacks: DispatchQueue,
+        _ onProgress: (@Sendable (PrefetchProgress) -> Void)?
+    ) async -> PrefetchReport {
+        var report = PrefetchReport()
+        var stopped: [Int] = []
+        var ends = results.makeAsyncIterator()
+        while report.count < resources.count, let end = await ends.next() {
+            report.add(resources[end.number], end.result)
+            if case .failure(let error) = end.result, error.isCancellation { stopped.append(end.number) }
+            if end.hasBegun, let onProgress {
+                let progress = PrefetchProgress(resources[end.number], end.result, report, of: resources.count)
+                queue.offPool(on: callbacks) { onProgress(progress) }
+            }
         }
+        report.stopped = stopped.sorted().map { resources[$0] }
+        // The callbacks without a queue of their own have run when the report is there.
+        await withCheckedContinuation { continuation in callbacks.async { continuation.resume() } }
+        return report
     }
+}
+
+/// The end of one prefetch.
+private struct PrefetchEnd: Sendable {
+    /// The place of the resource.
+    let number: Int
+    /// Whether it was loaded, or the error.
+    let result: Result<Bool, any Error>
+    /// Whether it had begun.
+    let hasBegun: Bool
 }
 
 extension PrefetchReport {
@@ -207,12 +235,12 @@ package struct Prefetched: Sendable {
     package let bytes: Int
 
     /// An image that was cached and loaded again; its size is not known.
-    package static let renewed = Prefetched(cost: 0, bytes: 0)
+    package static let renewed = Prefetched(cost: 0, bytes: 0, origin: .network)
 
     /// The place from which the image came.
     let origin: ImageOrigin
 
-    private init(cost: Int, bytes: Int) { (self.cost, self.bytes, origin) = (cost, bytes, .network) }
+    init(cost: Int, bytes: Int, origin: ImageOrigin) { (self.cost, self.bytes, self.origin) = (cost, bytes, origin) }
 
     package init(_ result: ImageResult) {
         origin = ImageOrigin(result)

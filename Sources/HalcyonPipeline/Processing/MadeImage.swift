@@ -11,12 +11,17 @@ package struct ImageMaker: Sendable {
     package let decoder: ImageDecoder
     /// The load that decodes, if it is observed.
     var observed: ObservedLoad?
+    /// Whether the bytes are wanted alone, so that nothing is decoded.
+    var wantsBytes = false
 
     /// The identifier; equal for makers that make the same image of the same bytes.
-    package var identifier: String { "\(processor.identifier)#\(decoder.identifier)" }
+    package var identifier: String {
+        "\(wantsBytes ? "halcyon.bytes" : processor.identifier)#\(decoder.identifier)"
+    }
 
     package func image(of data: Data) throws -> MadeImage {
-        MadeImage(try observed.decoding { try processor.process(.data(data), decoder: decoder) })
+        if wantsBytes { return MadeImage(undecoded: try? decoder.information(of: data)) }
+        return MadeImage(try observed.decoding { try processor.process(.data(data), decoder: decoder) })
     }
 }
 
@@ -49,14 +54,60 @@ package final class MadeImage: Sendable {
         var isForbidden = false
         /// The time at which expirations are compared, in microseconds.
         var start: Int64?
+        /// The images that processors have made of this one, and their making.
+        var following: [ByteName: MadeImage] = [:]
+        var steps: SharedWork<ByteName, MadeImage>?
         var hasTurn = false
         var turns: [CheckedContinuation<Void, Never>] = []
     }
 
-    package let image: Bitmap
+    /// What was made of the bytes.
+    enum Content {
+        case image(Bitmap)
+        /// Nothing, because the bytes are wanted alone; with what their header says, if they are a picture.
+        case undecoded(ImageInformation?)
+    }
+
+    let content: Content
     private let state = Mutex(State())
 
-    package init(_ image: Bitmap) { self.image = image }
+    package init(_ image: Bitmap) { content = .image(image) }
+
+    /// Creates what stands for loaded bytes of which no image is made.
+    init(undecoded information: ImageInformation?) { content = .undecoded(information) }
+
+    /// Whether there is an image.
+    var isDecoded: Bool { if case .image = content { true } else { false } }
+
+    /// The image.
+    ///
+    /// - Throws: ``ImageError/unknownFormat`` if none was made, which no load for an image sees: the two kinds share no work.
+    func image() throws -> Bitmap {
+        guard case .image(let image) = content else { throw ImageError.unknownFormat }
+        return image
+    }
+
+    /// Returns the image that a processor makes of this one, which it does once for all loads that share this one.
+    ///
+    /// - Parameter make: calls the processor.
+    /// - Throws: the error of the processor; `CancellationError` if the task is cancelled.
+    func after(
+        _ processor: any ImageProcessor, _ limiter: DecodeLimiter, _ options: DownloadOptions, _ task: DownloadTask?,
+        _ make: @escaping @Sendable (Bitmap) throws -> Bitmap
+    ) async throws -> MadeImage {
+        let (image, key) = (try image(), ByteName(processor.identifier))
+        let steps = state.withLock { state in
+            let steps = state.steps ?? SharedWork(limiter)
+            state.steps = steps
+            return steps
+        }
+        return try await steps.value(of: key, options.priority, options.processingQueue, task) { [self] work in
+            if let known = state.withLock({ $0.following[key] }) { return known }
+            let made = MadeImage(try await work.result { try make(image) })
+            state.withLock { $0.following[key] = made }
+            return made
+        }.value
+    }
 
     /// Claims and requests writes, in turn with other loads, so that the writes have the order of their claims.
     ///
@@ -205,6 +256,6 @@ extension DownloadProcessor where Value == Bitmap {
         _ processor: any ImageProcessor = DefaultImageProcessor(), decoder: ImageDecoder = ImageDecoder()
     ) -> Self {
         let maker = ImageMaker(processor: processor, decoder: decoder)
-        return Self(identifier: maker.identifier) { data, _ in try maker.image(of: data).image }
+        return Self(identifier: maker.identifier) { data, _ in try maker.image(of: data).image() }
     }
 }

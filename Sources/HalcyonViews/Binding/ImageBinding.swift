@@ -1,3 +1,5 @@
+import Foundation
+import HalcyonCache
 import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
@@ -95,6 +97,28 @@ public final class ImageBinding {
         completion: Completion? = nil
     ) -> Bool {
         setImage(with: resource, placeholder: placeholder, options: options, progress: nil, completion: completion)
+    }
+
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    @_disfavoredOverload
+    @discardableResult
+    public func setImage(
+        with url: URL?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
+        progress: (@MainActor (DownloadProgress) -> Void)?, completion: Completion? = nil
+    ) -> Bool {
+        setImage(
+            with: url.map { Resource($0) }, placeholder: placeholder, options: options, progress: progress,
+            completion: completion)
+    }
+
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    @_disfavoredOverload
+    @discardableResult
+    public func setImage(
+        with url: URL?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
+        completion: Completion? = nil
+    ) -> Bool {
+        setImage(with: url, placeholder: placeholder, options: options, progress: nil, completion: completion)
     }
 
     /// Cancels the request that is pending. What the view shows stays.
@@ -235,12 +259,14 @@ struct LoadKey: Hashable, Sendable {
     private let cache: ObjectIdentifier?
     private let downloader: ObjectIdentifier?
     private let flags: UInt8
+    private let readsFrom: CacheTiers?
 
     init(_ resource: Resource, _ options: ImageOptions?, _ defaultProcessor: (any ImageProcessor)?) {
         (cacheKey, user) = (ByteName(resource.cacheKey), resource.user.map(ByteName.init))
         processor = ByteName((options?.processor ?? defaultProcessor)?.identifier ?? "")
         cache = options?.cache.map(ObjectIdentifier.init)
         downloader = options?.downloader.map(ObjectIdentifier.init)
+        readsFrom = options?.readsFrom
         guard let options else {
             flags = 0
             return

@@ -3,7 +3,7 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonPipeline
 
-/// A request for a view, built step by step, as by Kingfisher's `KF`. Each step returns a changed copy.
+/// A request for a view, built step by step, as by Kingfisher's `KF`, with the same names of steps. Each step returns a changed copy.
 ///
 /// ```swift
 /// ImageContext.url(url)
@@ -61,7 +61,7 @@ public struct ImageContext: Sendable {
     public func placeholder(_ placeholder: ImagePlaceholder?) -> Self { with { $0.placeholder = placeholder } }
 
     /// Shows a picture if the load fails.
-    public func failureImage(_ picture: Bitmap?) -> Self { with { $0.options.failureImage = picture } }
+    public func onFailureImage(_ picture: Bitmap?) -> Self { with { $0.options.failureImage = picture } }
 
     /// Keeps the picture that the view shows until the image arrives.
     public func keepCurrentImage(_ keeps: Bool = true) -> Self { with { $0.options.keepsCurrentImage = keeps } }
@@ -74,46 +74,6 @@ public struct ImageContext: Sendable {
 
     /// Uses the transition for cached images, too.
     public func forceTransition(_ forces: Bool = true) -> Self { with { $0.options.forcesTransition = forces } }
-
-    // MARK: How it is loaded
-
-    /// Decodes pictures at a smaller size.
-    public func downsampling(_ downsampling: Downsampling) -> Self { with { $0.options.downsampling = downsampling } }
-
-    /// Adds a processor, which runs after those that were added before.
-    public func processor(_ processor: any ImageProcessor) -> Self {
-        load { options in
-            if let first = options.processor {
-                options.processor = first |> processor
-            } else {
-                options.processor = processor
-            }
-        }
-    }
-
-    /// Sets the priority of the load.
-    public func priority(_ priority: TransferPriority) -> Self { load { $0.priority = priority } }
-
-    /// Decides whether a failed transfer is tried again.
-    public func retry(_ strategy: any RetryStrategy) -> Self { load { $0.retryStrategy = strategy } }
-
-    /// Loads the image whatever the cache has.
-    public func forceRefresh(_ forces: Bool = true) -> Self { load { $0.forceRefresh = forces } }
-
-    /// Takes the image from the cache only.
-    public func onlyFromCache(_ only: Bool = true) -> Self { load { $0.onlyFromCache = only } }
-
-    /// Keeps the loaded bytes on disk beside the result of a processor.
-    public func cacheOriginalImage(_ keeps: Bool = true) -> Self { load { $0.cacheOriginalImage = keeps } }
-
-    /// Changes any option of the load.
-    public func load(_ change: (inout ImageOptions) -> Void) -> Self {
-        with { context in
-            var options = context.options.load ?? ImageOptions()
-            change(&options)
-            context.options.load = options
-        }
-    }
 
     /// Sets what becomes of the load while the view is not on the screen.
     public func whenDisappearing(_ behavior: DisappearanceBehavior) -> Self {
@@ -160,7 +120,7 @@ public struct ImageContext: Sendable {
         }
     }
 
-    private func with(_ change: (inout Self) -> Void) -> Self {
+    func with(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
         return copy

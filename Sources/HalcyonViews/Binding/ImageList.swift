@@ -23,6 +23,8 @@ import HalcyonSupport
 /// list.rowsVisible(0..<6)       // while scrolling; or willDisplay(_:in:) for each cell
 /// ```
 ///
+/// Releasing the list stops its prefetches (`ImageListTests.releasedListStopsPrefetches()`).
+///
 /// Only what is visible ``reportInterval`` after the first change counts as shown. Rows that a fast scroll passes do not. Each row
 /// is announced once, until the rows are replaced. See `ImageListTests.visibleRowsAreAnnouncedOnce()` and
 /// `ImageListTests.fastScrollAnnouncesWhereItStops()`.
@@ -52,17 +54,13 @@ public final class ImageList<Row: Hashable & Sendable> {
         weak var binding: ImageBinding?
     }
 
-    private struct Prefetch {
-        let id: Int
-        let prefetcher: ImagePrefetcher
-    }
-
     private let resource: @MainActor (Row) -> Resource?
     private var displayed: [ObjectIdentifier: Displayed] = [:]
     /// The number of cells above which those that were released are removed.
     private var limit = 64
-    private var prefetches: [Row: Prefetch] = [:]
-    private var lastPrefetch = 0
+    /// The prefetches to memory and those to the disk alone.
+    private let toMemory: RunningPrefetches<Row>
+    private let toDisk: RunningPrefetches<Row>
     private var lastDisplayed = 0
     private var rows: [Row] = []
     /// The rows that are visible, as indices of ``rows``.
@@ -81,13 +79,17 @@ public final class ImageList<Row: Hashable & Sendable> {
         resource: @escaping @MainActor (Row) -> Resource?
     ) {
         (self.manager, self.options, self.resource) = (manager, options, resource)
+        toMemory = RunningPrefetches(manager, maxConcurrent: .max, toMemory: true)
+        toDisk = RunningPrefetches(manager, maxConcurrent: .max, toMemory: false)
     }
+
+    deinit { for prefetches in [toMemory, toDisk] { prefetches.stopAll() } }
 
     /// The rows on the screen.
     public var displayedRows: Set<Row> { Set(displayed.values.lazy.filter { $0.binding != nil }.map(\.row)) }
 
     /// The rows that are being prefetched.
-    public var prefetchingRows: Set<Row> { Set(prefetches.keys) }
+    public var prefetchingRows: Set<Row> { toMemory.keys.union(toDisk.keys) }
 
     /// Notes that a cell is about to appear on the screen, for a row. O(1), amortised.
     public func willDisplay(_ row: Row, in binding: ImageBinding) {
@@ -167,35 +169,23 @@ public final class ImageList<Row: Hashable & Sendable> {
     public func prefetch(_ rows: some Sequence<Row>) {
         let loadOptions = options.loadOptions(
             for: cellSize, defaultProcessor: manager.defaultOptions.processor)
-        for row in rows where prefetches[row] == nil {
-            guard let resource = resource(row) else { continue }
-            var options = loadOptions ?? ImageOptions()
-            options.callbackQueue = .untouch
-            let prefetcher = ImagePrefetcher(
-                resources: [resource], manager: manager, options: options, maxConcurrent: 1,
-                toMemory: prefetchesToMemory)
-            lastPrefetch += 1
-            let id = lastPrefetch
-            prefetches[row] = Prefetch(id: id, prefetcher: prefetcher)
-            prefetcher.start { [weak self] _ in
-                Task { @MainActor in self?.ended(row, id) }
-            }
-        }
+        let known = prefetchingRows
+        let (items, prefetches) = (rows.filter { !known.contains($0) }, prefetchesToMemory ? toMemory : toDisk)
+        prefetches.start(
+            items.compactMap { row in
+                resource(row).map { .init(key: row, resource: $0, options: loadOptions) }
+            })
     }
 
     /// Cancels the prefetches of rows, except the loads that a cell waits for.
     public func cancelPrefetching(_ rows: some Sequence<Row>) {
-        for row in rows { prefetches.removeValue(forKey: row)?.prefetcher.stop() }
+        let rows = Array(rows)
+        for prefetches in [toMemory, toDisk] { prefetches.stop(rows) }
     }
 
     /// Cancels all prefetches, and the requests of all cells on the screen.
     public func cancelAll() {
-        cancelPrefetching(Array(prefetches.keys))
+        for prefetches in [toMemory, toDisk] { prefetches.stopAll() }
         for cell in displayed.values { cell.binding?.cancel() }
-    }
-
-    /// Forgets a prefetch that has ended, unless another one of its row has started since.
-    private func ended(_ row: Row, _ id: Int) {
-        if prefetches[row]?.id == id { prefetches[row] = nil }
     }
 }

@@ -80,6 +80,22 @@ final class SlowProvider: ImageDataProvider {
     }
 }
 
+/// Decodes PNG as the built-in decoder, and counts.
+final class CountingDecoder: ImageDecoding {
+    private let calls = Atomic<Int>(0)
+    var count: Int { calls.load(ordering: .relaxed) }
+    /// A decoder that uses this one alone.
+    var decoder: ImageDecoder { ImageDecoder(codecs: ImageCodecs(decoders: [self])) }
+
+    func format(of data: Data) -> ImageFormat? { ImageFormat(of: data) == .png ? .png : nil }
+    func information(of data: Data) throws -> ImageInformation { try ImageDecoder().information(of: data) }
+
+    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Bitmap {
+        calls.add(1, ordering: .relaxed)
+        return try ImageDecoder().decode(data)
+    }
+}
+
 /// A URL at the fake transport.
 func fake(_ name: String) -> URL { URL(string: "http://fake/\(name)") ?? URL(fileURLWithPath: "/") }
 

@@ -179,7 +179,7 @@ struct ManagerFreshnessTests {
         #expect(try await fixture.manager.image(for: url, options: options).isFromOriginal)
         versions.version.withLock { ($0.tag, $0.file) = ("\"2\"", new.file) }
         fixture.clock.advance(by: 11)
-        options.processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+        options.processor = TintImageProcessor(tint: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
         let loaded = try await fixture.manager.image(for: url, options: options)
         #expect(!loaded.isFromOriginal && versions.log.count == 2)
         // Variants of the stale original are stale, too.
@@ -332,7 +332,7 @@ struct ManagerFreshnessTests {
         let made = try await fixture.manager.image(for: fake("a"), options: call)
         #expect(try made.image == BlackWhiteImageProcessor().process(sample.picture) && made.isFromOriginal)
         call.freshness = FreshnessPolicy(staleIfError: nil)
-        call.processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+        call.processor = TintImageProcessor(tint: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
         #expect(await failure { try await fixture.manager.image(for: fake("a"), options: call) } is NetworkError)
     }
 

@@ -9,6 +9,27 @@ import Testing
 
 @Suite("Manager: memory beside its cache", .timeLimit(.minutes(20)))
 struct ManagerMemoryTests {
+    @MainActor
+    @Test("A hit in memory stays on the main actor, whichever call awaits it")
+    func hitStaysOnMainActor() async throws {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        let (fixture, sample) = (try ManagerFixture(FakeTransport()), try EncodedPicture())
+        await fixture.cache.store(sample.picture, original: sample.file, forKey: fake("a").absoluteString)
+        let places = Mutex<[Bool]>([])
+        // It runs where the hit is found.
+        let options = ImageOptions {
+            $0.imageModifier = AnyImageModifier { image in
+                places.withLock { $0.append(DispatchQueue.getSpecific(key: key) == true) }
+                return image
+            }
+        }
+        _ = try await fixture.manager.image(for: fake("a"), options: options)
+        _ = try await fixture.manager.image(for: Resource(fake("a")), options: options)
+        _ = try await fixture.manager.image(for: Source(fake("a")), options: options)
+        #expect(places.withLock { $0 } == [true, true, true])
+    }
+
     @Test("In the background decoded frames and the beginnings of interrupted bodies are released")
     func backgroundReleasesFramesAndPartialBodies() async throws {
         let fixture = try ManagerFixture(FakeTransport())

@@ -119,8 +119,10 @@ struct OptionMergingTests {
             Option("downloader", \.downloader, first.downloader, second.downloader, ifUnset: "0") { options in
                 "\(downloaders.firstIndex { $0 === options.downloader } ?? -1)"
             },
-            Option("cacheOriginalImage", \.cacheOriginalImage, ifUnset: "false") { $0.cacheOriginalImage },
-            Option("cacheMemoryOnly", \.cacheMemoryOnly, ifUnset: "false") { $0.cacheMemoryOnly },
+            Option("readsFrom", \.readsFrom, .memory, .disk, ifUnset: "3") { "\($0.reads.rawValue)" },
+            Option("writesTo", \.writesTo, .memory, .disk, ifUnset: "3") { "\($0.writes.rawValue)" },
+            Option("diskPolicy", \.diskPolicy, .originals, .both, ifUnset: "automatic") { $0.diskPolicy.rawValue },
+            Option("cacheMemoryOnly", \.cacheMemoryOnly, ifUnset: "false") { !$0.writes.contains(.disk) },
             Option("waitForCache", \.waitForCache, ifUnset: "false") { $0.waitForCache },
             Option("memoryCacheExpiration", \.memoryCacheExpiration, .days(1), .days(2), ifUnset: "nil") {
                 "\($0.caching.memoryCacheExpiration.map { "\($0)" } ?? "nil")"

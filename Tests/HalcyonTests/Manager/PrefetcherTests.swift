@@ -101,6 +101,33 @@ struct PrefetcherTests {
         #expect(keys(await cancelled.value.stopped) == ["e"])
     }
 
+    @Test("A paused prefetcher begins nothing; its priority moves what has begun")
+    func pausedPrefetcherBeginsNothing() async throws {
+        let (sample, transport) = (try EncodedPicture(), FakeTransport())
+        let fixture = try ManagerFixture(transport)
+        let prefetcher = ImagePrefetcher(
+            resources: resources("a", "b", "c"), manager: fixture.manager, maxConcurrent: 1)
+        prefetcher.isPaused = true
+        let run = Task { await prefetcher.run() }
+        prefetcher.isPaused = false
+        await transport.waitForCalls(1)
+        prefetcher.isPaused = true
+        #expect(prefetcher.isPaused && prefetcher.priority == nil)
+        transport.answer("a", sample.file)
+        await waitUntil {
+            fixture.downloader.waiterCount == 0 && fixture.cache.isCached(forKey: "a")
+        }
+        #expect(transport.calls == [.start("a", .low)])
+        prefetcher.isPaused = false
+        await transport.waitForCalls(2)
+        prefetcher.priority = .high
+        await waitUntil { transport.calls.last == .priority("b", .high) }
+        transport.answer("b", sample.file)
+        transport.answer("c", sample.file)
+        #expect(keys(await run.value.completed) == ["a", "b", "c"])
+        #expect(transport.calls.last == .start("c", .high))
+    }
+
     @Test("A visible load that joins a prefetch raises its priority")
     func visibleLoadRaisesPrefetchPriority() async throws {
         let sample = try EncodedPicture()
@@ -237,7 +264,7 @@ struct PrefetcherTests {
         transport.answer("b", sample.file)
         #expect(keys(await first.value.completed) == ["a"])
         #expect(transport.calls == [.start("a", .low), .start("a", .low), .start("b", .low)])
-        options.processor = TintImageProcessor(color: PixelColor(red: 9, green: 9, blue: 9, alpha: 9))
+        options.processor = TintImageProcessor(tint: PixelColor(red: 9, green: 9, blue: 9, alpha: 9))
         let second = await ImagePrefetcher(
             resources: resources("b"), manager: fixture.manager, options: options
         ).run()

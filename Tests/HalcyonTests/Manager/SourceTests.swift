@@ -10,6 +10,21 @@ import Testing
 
 @Suite("Manager: sources, resources, originals", .timeLimit(.minutes(20)))
 struct SourceTests {
+    @Test("A source of an empty key is refused, so that no two images are taken for one")
+    func sourceOfEmptyKeyIsRefused() async throws {
+        let (fixture, sample) = (try ManagerFixture(FakeTransport()), try EncodedPicture())
+        for source in [Source.data(sample.file, cacheKey: ""), .network(fake("a"), cacheKey: "")] {
+            let error = await failure { try await fixture.manager.image(for: source) }
+            guard case ManagerError.emptyKey? = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+        let report = await ImagePrefetcher(resources: [Resource(fake("a"), cacheKey: "")], manager: fixture.manager)
+            .run()
+        #expect(report.failed.count == 1)
+    }
+
     @Test("A URL, a file, data and a custom provider each load an image under their own key")
     func everyKindOfSourceLoadsUnderItsKey() async throws {
         let sample = try EncodedPicture()

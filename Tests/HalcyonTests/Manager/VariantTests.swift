@@ -268,7 +268,7 @@ struct VariantTests {
             cache.clearMemoryCache()
             #expect(try await manager.image(for: fake("a")).image == sample.picture)
             cache.clearMemoryCache()
-            let processor = TintImageProcessor(color: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
+            let processor = TintImageProcessor(tint: PixelColor(red: 0, green: 0, blue: 0, alpha: 9))
             let variant = try await manager.image(for: fake("a"), options: ImageOptions(processor: processor))
             #expect(variant.isFromOriginal && variant.image == processor.process(sample.picture))
         }
@@ -471,23 +471,4 @@ private struct XORSerializer: CacheSerializer {
     }
 
     func value(with data: Data) -> Bitmap? { try? ImageDecoder().decode(Data(data.map { ~$0 })) }
-}
-
-/// Decodes PNG as the built-in decoder, and counts.
-private final class CountingDecoder: ImageDecoding {
-    private let calls = Atomic<Int>(0)
-    var count: Int { calls.load(ordering: .relaxed) }
-
-    func format(of data: Data) -> ImageFormat? { ImageFormat(of: data) == .png ? .png : nil }
-    func information(of data: Data) throws -> ImageInformation { try ImageDecoder().information(of: data) }
-
-    func decode(_ data: Data, options: ImageDecodingOptions) throws -> Bitmap {
-        calls.add(1, ordering: .relaxed)
-        return try ImageDecoder().decode(data)
-    }
-}
-
-extension FakeTransport {
-    /// The transfers that were started.
-    fileprivate var requestCount: Int { calls.count { if case .start = $0 { true } else { false } } }
 }

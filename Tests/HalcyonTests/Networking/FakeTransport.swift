@@ -67,6 +67,21 @@ final class FakeTransport: Transport {
         }
     }
 
+    /// Gives the head and the first bytes of a transfer that has started, and not its end.
+    func begin(_ name: String, _ part: Data, of length: Int) {
+        let receiver = state.withLock { state in state.started.first { $0.name == name }?.receiver }
+        receiver?.received(
+            ResponseHead(url: fake(name), status: 200, headers: ["Content-Length": "\(length)"]))
+        part.withUnsafeBytes { receiver?.received($0) }
+    }
+
+    /// Ends a transfer that has begun with the rest of its bytes.
+    func finish(_ name: String, _ rest: Data) {
+        let receiver = state.withLock { state in state.take { $0.name == name } }
+        rest.withUnsafeBytes { receiver?.received($0) }
+        receiver?.finished(.success(TransferMetrics()))
+    }
+
     /// Ends a transfer with an error, after a part of the body if one is given. If it has not started yet, the
     /// error waits.
     func fail(_ name: String, _ error: NetworkError, after part: Data? = nil) {
@@ -78,6 +93,9 @@ final class FakeTransport: Transport {
             receiver.finished(.failure(error))
         }
     }
+
+    /// The transfers that were started.
+    var requestCount: Int { calls.count { if case .start = $0 { true } else { false } } }
 
     /// Waits until there were `count` calls.
     func waitForCalls(_ count: Int) async {

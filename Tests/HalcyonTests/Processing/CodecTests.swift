@@ -25,12 +25,12 @@ struct CodecTests {
         #expect(try decoder.information(of: file).format == PlainCodec.mine)
         let serializer = BitmapSerializer(decoder: decoder)
         #expect(serializer.data(with: picture, original: file) == file)
-        let tinted = TintImageProcessor(color: .clear).process(picture)
+        let tinted = TintImageProcessor(tint: .clear).process(picture)
         #expect(serializer.data(with: tinted, original: file) == Data("mine 3 2".utf8))
         // The standard registry does not know this format, and an empty registry knows none.
         #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
         let png = try Fixture.data("png-rgb.png")
-        #expect(throws: ImageError.unknownFormat) { try ImageDecoder(codecs: ImageCodecs()).decode(png) }
+        #expect(throws: ImageError.noDecoder(.png)) { try ImageDecoder(codecs: ImageCodecs()).decode(png) }
         codecs.register(PlainCodec(takesPNG: true) as any ImageDecoding)
         #expect(try decoder.decode(png).size == PixelSize(width: 1, height: 1))
         #expect(decoder.identifier != ImageDecoder().identifier)

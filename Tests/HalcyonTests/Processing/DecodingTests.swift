@@ -80,6 +80,35 @@ struct DecodingTests {
         #expect(try !decoder.information(of: try Fixture.data("webp-lossy.webp")).declaresAlpha)
     }
 
+    @Test("Formats without a built-in decoder are recognised by their start, and named in the error")
+    func knownFormatsWithoutDecoderAreNamed() throws {
+        func box(_ brands: String...) -> [UInt8] {
+            [0, 0, 0, UInt8(12 + 4 * brands.count)] + "ftyp".utf8 + (brands.first ?? "").utf8 + [0, 0, 0, 0]
+                + brands.dropFirst().joined().utf8
+        }
+        let files: [(bytes: [UInt8], format: ImageFormat)] = [
+            (box("heic", "mif1"), .heic), (box("mif1", "heic"), .heic), (box("avif"), .avif),
+            (box("mif1", "avif"), .avif),
+            (box("isom", "iso2"), .mp4), (box("M4V "), .mp4), (box("qt  "), .mp4),
+            ([0, 0, 1, 0, 2, 0, 16, 16], .ico), ([0xFF, 0x0A, 1], .jpegXL),
+            ([0, 0, 0, 0x0C] + "JXL ".utf8 + [0x0D, 0x0A, 0x87, 0x0A], .jpegXL), (Array("<svg width='1'/>".utf8), .svg),
+            (Array("\u{FEFF}<?xml version='1.0'?>\n<!-- a > b -->\n<!DOCTYPE svg>\n<svg/>".utf8), .svg),
+        ]
+        for (bytes, format) in files {
+            #expect(ImageFormat(of: Data(bytes)) == format)
+            #expect(throws: ImageError.noDecoder(format)) { try decoder.decode(Data(bytes)) }
+        }
+        #expect("\(ImageError.noDecoder(.heic))".hasPrefix("The file is HEIC, of which no decoder is registered"))
+        let others: [[UInt8]] = [
+            box("crx "), box(""), [0, 0, 1, 0, 0, 0], [0, 0, 1], Array("<html><svg/></html>".utf8), Array("<?xml".utf8),
+            Array("<!-- <svg/>".utf8), [0xFF], [],
+        ]
+        for bytes in others {
+            #expect(ImageFormat(of: Data(bytes)) == nil)
+            #expect(throws: ImageError.unknownFormat) { try decoder.decode(Data(bytes)) }
+        }
+    }
+
     @Test("A slice of data is read from its own start index")
     func dataSliceIsReadFromItsStart() throws {
         let data = Data([1, 2, 3]) + (try Fixture.data("png-rgba.png"))

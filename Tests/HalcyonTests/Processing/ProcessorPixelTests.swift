@@ -33,20 +33,22 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
                 cases.append(
                     PixelCase(
                         "resize-\(filter.rawValue)-\(way)", of: "png-rgb.png", within: 1,
-                        ResizingImageProcessor(size: size, filter: filter)))
+                        ResizingImageProcessor(referenceSize: size, filter: filter)))
             }
         }
         let size = PixelSize(width: 20, height: 40)
-        return cases + [PixelCase("resize-alpha", of: "png-rgba.png", within: 1, ResizingImageProcessor(size: size))]
+        return cases + [
+            PixelCase("resize-alpha", of: "png-rgba.png", within: 1, ResizingImageProcessor(referenceSize: size))
+        ]
     }
 
     static var blurring: [PixelCase] {
         [
-            PixelCase("blur-8", of: "png-rgb.png", within: 1, BlurImageProcessor(radius: 0.8)),
-            PixelCase("blur-25", of: "png-rgb.png", within: 1, BlurImageProcessor(radius: 2.5)),
-            PixelCase("blur-90", of: "png-rgb.png", within: 1, BlurImageProcessor(radius: 9)),
-            PixelCase("blur-exact", of: "png-rgb.png", within: 2, BlurImageProcessor(radius: 2.5)),
-            PixelCase("blur-alpha", of: "png-rgba.png", within: 1, BlurImageProcessor(radius: 2.5)),
+            PixelCase("blur-8", of: "png-rgb.png", within: 1, BlurImageProcessor(blurRadius: 0.8)),
+            PixelCase("blur-25", of: "png-rgb.png", within: 1, BlurImageProcessor(blurRadius: 2.5)),
+            PixelCase("blur-90", of: "png-rgb.png", within: 1, BlurImageProcessor(blurRadius: 9)),
+            PixelCase("blur-exact", of: "png-rgb.png", within: 2, BlurImageProcessor(blurRadius: 2.5)),
+            PixelCase("blur-alpha", of: "png-rgba.png", within: 1, BlurImageProcessor(blurRadius: 2.5)),
         ]
     }
 
@@ -58,7 +60,7 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
             PixelCase("round-alpha", of: "png-rgba.png", within: 2, RoundCornerImageProcessor(radii: radii)),
             PixelCase(
                 "round-background", of: "png-rgb.png", within: 2,
-                RoundCornerImageProcessor(radii: radii, background: red)),
+                RoundCornerImageProcessor(radii: radii, backgroundColor: red)),
             PixelCase("border", of: "png-rgb.png", within: 0, BorderImageProcessor(width: 3, color: green)),
             PixelCase(
                 "border-round", of: "png-rgba.png", within: 3,
@@ -72,10 +74,10 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
     static var colors: [PixelCase] {
         let weak = PixelColor(red: 240, green: 20, blue: 100, alpha: 77)
         var cases = [
-            PixelCase("tint", of: "png-rgba.png", within: 0, TintImageProcessor(color: weak)),
+            PixelCase("tint", of: "png-rgba.png", within: 0, TintImageProcessor(tint: weak)),
             PixelCase(
                 "overlay-pillow", of: "png-rgb.png", within: 1,
-                OverlayImageProcessor(color: crimson, fraction: 0.25)),
+                OverlayImageProcessor(overlay: crimson, fraction: 0.25)),
             PixelCase(
                 "controls", of: "png-rgba.png", within: 1,
                 ColorControlsImageProcessor(brightness: 0.1, contrast: 1.3, saturation: 0.6, exposure: -0.2)),
@@ -85,14 +87,14 @@ struct PixelCase: CustomTestStringConvertible, Sendable {
             cases.append(
                 PixelCase(
                     "blend-pillow-\(mode.rawValue)", of: "png-rgb.png", within: 1,
-                    BlendImageProcessor(mode: mode, background: crimson)))
+                    BlendImageProcessor(blendMode: mode, backgroundColor: crimson)))
         }
         let behind = PixelColor(red: 200, green: 60, blue: 0, alpha: 180)
         for mode in [BlendMode.normal, .multiply, .softLight, .colorDodge, .colorBurn, .exclusion] {
             cases.append(
                 PixelCase(
                     "blend-\(mode.rawValue)", of: "png-rgba.png", within: 1,
-                    BlendImageProcessor(mode: mode, alpha: 0.8, background: behind)))
+                    BlendImageProcessor(blendMode: mode, alpha: 0.8, backgroundColor: behind)))
         }
         return cases
     }

@@ -15,23 +15,28 @@ struct ProcessorTests {
         let red = PixelColor(red: 255, green: 0, blue: 0)
         return [
             DownsamplingImageProcessor(size: size), DownsamplingImageProcessor(size: size.transposed),
-            ResizingImageProcessor(size: size), ResizingImageProcessor(size: size.transposed),
-            ResizingImageProcessor(size: size, mode: .fit), ResizingImageProcessor(size: size, mode: .fill),
-            ResizingImageProcessor(size: size, filter: .box), CroppingImageProcessor(size: size),
-            CroppingImageProcessor(size: size, anchor: .topLeft), RoundCornerImageProcessor(radius: .pixels(2)),
-            RoundCornerImageProcessor(radius: .fraction(2)),
+            ResizingImageProcessor(referenceSize: size), ResizingImageProcessor(referenceSize: size.transposed),
+            ResizingImageProcessor(referenceSize: size, mode: .aspectFit),
+            ResizingImageProcessor(referenceSize: size, mode: .aspectFill),
+            ResizingImageProcessor(referenceSize: size, enlarges: false),
+            ResizingImageProcessor(referenceSize: size, filter: .box), CroppingImageProcessor(size: size),
+            CroppingImageProcessor(size: size, anchor: .topLeft), RoundCornerImageProcessor(cornerRadius: .pixels(2)),
+            RoundCornerImageProcessor(cornerRadius: .fraction(2)),
             RoundCornerImageProcessor(radii: CornerRadii(topLeft: .pixels(2))),
             RoundCornerImageProcessor(radii: CornerRadii(topRight: .pixels(2))),
-            RoundCornerImageProcessor(radius: .pixels(2), background: red),
+            RoundCornerImageProcessor(cornerRadius: .pixels(2), backgroundColor: red),
             BorderImageProcessor(width: 1, color: red), BorderImageProcessor(width: 2, color: red),
             BorderImageProcessor(width: 1, color: .black),
-            BorderImageProcessor(width: 1, color: red, radii: CornerRadii(.pixels(2))), BlurImageProcessor(radius: 1),
-            BlurImageProcessor(radius: 1.25), TintImageProcessor(color: red), TintImageProcessor(color: .black),
-            OverlayImageProcessor(color: red), OverlayImageProcessor(color: red, fraction: 0.25),
+            BorderImageProcessor(width: 1, color: red, radii: CornerRadii(.pixels(2))),
+            BlurImageProcessor(blurRadius: 1),
+            BlurImageProcessor(blurRadius: 1.25), TintImageProcessor(tint: red), TintImageProcessor(tint: .black),
+            OverlayImageProcessor(overlay: red), OverlayImageProcessor(overlay: red, fraction: 0.25),
             ColorControlsImageProcessor(brightness: 0.5), ColorControlsImageProcessor(contrast: 0.5),
             ColorControlsImageProcessor(saturation: 0.5), ColorControlsImageProcessor(exposure: 0.5),
-            BlackWhiteImageProcessor(), BlendImageProcessor(mode: .multiply), BlendImageProcessor(mode: .screen),
-            BlendImageProcessor(mode: .screen, alpha: 0.5), BlendImageProcessor(mode: .screen, background: red),
+            BlackWhiteImageProcessor(), BlendImageProcessor(blendMode: .multiply),
+            BlendImageProcessor(blendMode: .screen),
+            BlendImageProcessor(blendMode: .screen, alpha: 0.5),
+            BlendImageProcessor(blendMode: .screen, backgroundColor: red),
         ]
     }()
 
@@ -40,15 +45,15 @@ struct ProcessorTests {
         #expect(Set(Self.all.map(\.identifier)).count == Self.all.count)
         #expect(Self.all.allSatisfy { !$0.identifier.isEmpty && !$0.identifier.contains("|>") })
         #expect(
-            ResizingImageProcessor(size: PixelSize(width: 1, height: 2)).identifier
+            ResizingImageProcessor(referenceSize: PixelSize(width: 1, height: 2)).identifier
                 == "halcyon.resize(1x2,none,bicubic)")
     }
 
     @Test("Processors and their identifiers compose in order")
     func processorsComposeInOrder() throws {
         let crop = CroppingImageProcessor(size: PixelSize(width: 20, height: 10), anchor: .topLeft)
-        let resize = ResizingImageProcessor(size: PixelSize(width: 8, height: 8))
-        let tint = TintImageProcessor(color: PixelColor(red: 9, green: 9, blue: 9, alpha: 99))
+        let resize = ResizingImageProcessor(referenceSize: PixelSize(width: 8, height: 8))
+        let tint = TintImageProcessor(tint: PixelColor(red: 9, green: 9, blue: 9, alpha: 99))
         let chain = crop |> resize |> tint
         #expect(chain.identifier == "\(crop.identifier)|>\(resize.identifier)|>\(tint.identifier)")
         #expect((crop |> (resize |> tint)).identifier == chain.identifier)
@@ -87,11 +92,29 @@ struct ProcessorTests {
         #expect(try turned.process(.data(data), decoder: decoder).size == PixelSize(width: 4, height: 7))
     }
 
+    @Test("A picture that is smaller than the size stays as it is, if it must not be enlarged")
+    func smallPictureIsNotEnlarged() throws {
+        let picture = try Fixture.expected("png-rgb")
+        #expect(picture.size == PixelSize(width: 37, height: 29))
+        func size(_ width: Int, _ height: Int, _ mode: ContentMode) throws -> PixelSize {
+            try ResizingImageProcessor(
+                referenceSize: PixelSize(width: width, height: height), mode: mode, enlarges: false
+            ).process(picture).size
+        }
+        for mode in [ContentMode.aspectFit, .aspectFill] { #expect(try size(370, 290, mode) == picture.size) }
+        // Filling would enlarge the height to 29 * 74 / 37.
+        #expect(try size(74, 10, .aspectFill) == picture.size)
+        #expect(try size(74, 10, .aspectFit) == PixelSize(width: 13, height: 10))
+        #expect(try size(20, 10, .aspectFill) == PixelSize(width: 20, height: 16))
+        #expect(try size(74, 10, .none) == PixelSize(width: 37, height: 10))
+    }
+
     @Test("Resizing stretches, fits or fills")
     func resizingStretchesFitsOrFills() throws {
         let picture = try Fixture.expected("png-rgb")
         let sizes = try ContentMode.allCases.map { mode in
-            try ResizingImageProcessor(size: PixelSize(width: 74, height: 29), mode: mode).process(picture).size
+            try ResizingImageProcessor(referenceSize: PixelSize(width: 74, height: 29), mode: mode).process(picture)
+                .size
         }
         #expect(
             sizes == [
@@ -124,14 +147,14 @@ struct ProcessorTests {
         #expect(one[0, 19] == .clear)
         #expect([one[0, 0], one[19, 0], one[19, 19]] == [.white, .white, .white])
         #expect(!one.isOpaque)
-        let circle = try RoundCornerImageProcessor(radius: .fraction(0.5)).process(white)
+        let circle = try RoundCornerImageProcessor(cornerRadius: .fraction(0.5)).process(white)
         let covered = stride(from: 3, to: circle.pixels.count, by: 4).reduce(0.0) {
             $0 + Double(circle.pixels[$1]) / 255
         }
         #expect(abs(covered - .pi * 100) < 0.1)
         // Radii that do not fit are reduced by the same factor.
-        #expect(try RoundCornerImageProcessor(radius: .pixels(500)).process(white) == circle)
-        #expect(try RoundCornerImageProcessor(radius: .none).process(white) == white)
+        #expect(try RoundCornerImageProcessor(cornerRadius: .pixels(500)).process(white) == circle)
+        #expect(try RoundCornerImageProcessor(cornerRadius: .none).process(white) == white)
     }
 
     @Test("Every processor handles one pixel; blurring and resampling keep a plain picture plain")
@@ -140,7 +163,9 @@ struct ProcessorTests {
         let pixel = try #require(Bitmap(width: 1, height: 1, color: grey))
         for processor in Self.all { #expect(try processor.process(.image(pixel), decoder: decoder).pixels.count >= 4) }
         let plain = try #require(Bitmap(width: 30, height: 3, color: grey))
-        for radius in [0, 0.1, 1, 7.3, 100] { #expect(try BlurImageProcessor(radius: radius).process(plain) == plain) }
+        for radius in [0, 0.1, 1, 7.3, 100] {
+            #expect(try BlurImageProcessor(blurRadius: radius).process(plain) == plain)
+        }
         for filter in ResamplingFilter.allCases {
             let scaled = try plain.resampled(to: PixelSize(width: 7, height: 11), filter)
             #expect(scaled == Bitmap(width: 7, height: 11, color: grey))
@@ -152,7 +177,7 @@ struct ProcessorTests {
         var pixels: [UInt8] = []
         for x in 0..<16 { pixels += x < 8 ? [255, 0, 0, 0] : [0, 0, 255, 255] }
         let picture = try #require(Bitmap(width: 16, height: 1, pixels: pixels))
-        let blurred = try BlurImageProcessor(radius: 2).process(picture)
+        let blurred = try BlurImageProcessor(blurRadius: 2).process(picture)
         let scaled = try picture.resampled(to: PixelSize(width: 5, height: 1), .bicubic)
         for result in [blurred, scaled] {
             for x in 0..<result.width where result[x, 0].alpha > 0 {
@@ -170,18 +195,20 @@ struct ProcessorTests {
             nothing, huge, PixelSize(width: Int.max, height: Int.max), PixelSize(width: -3, height: -3),
             PixelSize(width: 1_000_001, height: 1),
         ] {
-            for processor in [ResizingImageProcessor(size: size), CroppingImageProcessor(size: size)]
+            for processor in [ResizingImageProcessor(referenceSize: size), CroppingImageProcessor(size: size)]
                 as [any BitmapProcessor]
             {
                 #expect(throws: ImageError.invalidSize(size)) { try processor.process(picture) }
             }
         }
         let bad: [any BitmapProcessor] = [
-            BlurImageProcessor(radius: -1), BlurImageProcessor(radius: .nan), BlurImageProcessor(radius: .infinity),
+            BlurImageProcessor(blurRadius: -1), BlurImageProcessor(blurRadius: .nan),
+            BlurImageProcessor(blurRadius: .infinity),
             CroppingImageProcessor(size: PixelSize(width: 1, height: 1), anchor: .init(x: 1.5, y: 0)),
-            RoundCornerImageProcessor(radius: .pixels(-1)), RoundCornerImageProcessor(radius: .fraction(.infinity)),
-            BorderImageProcessor(width: -1, color: .black), OverlayImageProcessor(color: .black, fraction: 2),
-            ColorControlsImageProcessor(contrast: .nan), BlendImageProcessor(mode: .normal, alpha: -0.1),
+            RoundCornerImageProcessor(cornerRadius: .pixels(-1)),
+            RoundCornerImageProcessor(cornerRadius: .fraction(.infinity)),
+            BorderImageProcessor(width: -1, color: .black), OverlayImageProcessor(overlay: .black, fraction: 2),
+            ColorControlsImageProcessor(contrast: .nan), BlendImageProcessor(blendMode: .normal, alpha: -0.1),
         ]
         for processor in bad {
             let error = #expect(throws: ImageError.self, "\(processor)") { try processor.process(picture) }

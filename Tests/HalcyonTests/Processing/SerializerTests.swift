@@ -99,7 +99,7 @@ struct SerializerTests {
     @Test("A JPEG that became transparent in a processor is stored as PNG")
     func transparentPictureIsNotStoredAsJPEG() throws {
         let picture = try decoder.decode(try Fixture.data("jpeg-420.jpg"))
-        let round = try RoundCornerImageProcessor(radius: .pixels(5)).process(picture)
+        let round = try RoundCornerImageProcessor(cornerRadius: .pixels(5)).process(picture)
         let data = try #require(BitmapSerializer().data(with: round, original: nil))
         #expect(ImageFormat(of: data) == .png)
         #expect(BitmapSerializer().value(with: data) == round)
@@ -117,7 +117,7 @@ struct SerializerTests {
         #expect(preferring.data(with: picture, original: nil) != nil)
         let small = try DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9))
             .process(.data(data), decoder: decoder)
-        let tinted = TintImageProcessor(color: .black).process(picture)
+        let tinted = TintImageProcessor(tint: .black).process(picture)
         let scaled = try decoder.decode(data, covering: PixelSize(width: 9, height: 9))
         for changed in [small, tinted, scaled] {
             let kept = try #require(preferring.data(with: changed, original: data))
@@ -144,7 +144,7 @@ struct SerializerTests {
             #expect(shown.provenance?.isComplete == false)
             let showing = BitmapSerializer(decoder: decoder)
             #expect(showing.data(with: shown, original: data.dropLast(5)) == nil)
-            #expect(showing.data(with: TintImageProcessor(color: .black).process(shown), original: nil) == nil)
+            #expect(showing.data(with: TintImageProcessor(tint: .black).process(shown), original: nil) == nil)
         }
         let strict = BitmapSerializer(decoder: ImageDecoder(pixelLimit: 10))
         #expect(strict.value(with: try Fixture.data("png-rgba.png")) == nil)
@@ -156,7 +156,7 @@ struct SerializerTests {
         let cache = cache(folder, BitmapSerializer(prefersOriginal: true))
         let data = try Fixture.data("jpeg-scaled.jpg")
         let small = DownsamplingImageProcessor(size: PixelSize(width: 9, height: 9))
-        let round = RoundCornerImageProcessor(radius: .fraction(0.5))
+        let round = RoundCornerImageProcessor(cornerRadius: .fraction(0.5))
 
         let picture = try decoder.decode(data)
         await cache.store(picture, original: data, forKey: "a")

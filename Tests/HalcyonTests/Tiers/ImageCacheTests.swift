@@ -140,6 +140,23 @@ struct ImageCacheTests {
         #expect(try await [asked[0].value, asked[1].value, asked[2].value] == [.none, .none, .disk])
     }
 
+    @Test("A value of an empty key is kept nowhere, and the result says why")
+    func emptyKeyIsRefused() async throws {
+        let fixture = try CacheFixture()
+        for key in [EntryKey(""), EntryKey("", processorIdentifier: "small")] {
+            for toDisk in [true, false] {
+                let stored = await fixture.cache.store(Blob(cost: 1), forKey: key, toDisk: toDisk)
+                guard case .failure(CacheError.emptyKey) = stored.diskCacheResult else {
+                    Issue.record("\(stored)")
+                    continue
+                }
+                #expect(!fixture.cache.isCached(forKey: key))
+                #expect(try await fixture.cache.image(forKey: key).image == nil)
+            }
+        }
+        #expect(fixture.cache.diskStorage?.totalSize == 0)
+    }
+
     @Test("A forgotten user's name is in no table that numbers requests, and the user gets another number")
     func forgottenUserHasNoNumber() async throws {
         let fixture = try CacheFixture()

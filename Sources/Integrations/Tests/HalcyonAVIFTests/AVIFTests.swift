@@ -56,7 +56,7 @@ struct AVIFTests {
         #expect(throws: ImageError.tooManyPixels(PixelSize(width: 39, height: 27), limit: 1_000)) {
             try small.decode(file)
         }
-        #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(file) }
+        #expect(throws: ImageError.noDecoder(.avif)) { try ImageDecoder().decode(file) }
     }
 
     @Test("The original bytes of AVIF are stored; a processed picture is stored as PNG")
@@ -65,7 +65,7 @@ struct AVIFTests {
         let serializer = BitmapSerializer(decoder: decoder)
         let picture = try #require(serializer.value(with: file))
         #expect(serializer.data(with: picture, original: file) == file)
-        let tinted = TintImageProcessor(color: .black).process(picture)
+        let tinted = TintImageProcessor(tint: .black).process(picture)
         #expect(ImageFormat(of: try #require(serializer.data(with: tinted, original: file))) == .png)
     }
 }

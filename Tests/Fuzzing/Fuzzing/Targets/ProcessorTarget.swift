@@ -76,17 +76,19 @@ private struct FuzzInput {
         case 0: DownsamplingImageProcessor(size: size())
         case 1:
             ResizingImageProcessor(
-                size: size(), mode: ContentMode.allCases[whole(3)], filter: ResamplingFilter.allCases[whole(4)])
+                referenceSize: size(), mode: ContentMode.allCases[whole(3)],
+                filter: ResamplingFilter.allCases[whole(4)],
+                enlarges: byte() & 1 == 0)
         case 2: CroppingImageProcessor(size: size(), anchor: .init(x: share(), y: share()))
-        case 3: RoundCornerImageProcessor(radii: radii(), background: byte() & 1 == 0 ? nil : color())
+        case 3: RoundCornerImageProcessor(radii: radii(), backgroundColor: byte() & 1 == 0 ? nil : color())
         case 4: BorderImageProcessor(width: real(), color: color(), radii: radii())
-        case 5: BlurImageProcessor(radius: real())
-        case 6: TintImageProcessor(color: color())
-        case 7: OverlayImageProcessor(color: color(), fraction: share())
+        case 5: BlurImageProcessor(blurRadius: real())
+        case 6: TintImageProcessor(tint: color())
+        case 7: OverlayImageProcessor(overlay: color(), fraction: share())
         case 8:
             ColorControlsImageProcessor(brightness: real(), contrast: real(), saturation: real(), exposure: real())
         case 9: BlackWhiteImageProcessor()
-        default: BlendImageProcessor(mode: BlendMode.allCases[whole(12)], alpha: share(), background: color())
+        default: BlendImageProcessor(blendMode: BlendMode.allCases[whole(12)], alpha: share(), backgroundColor: color())
         }
     }
 }

@@ -21,7 +21,7 @@ struct Main {
 
         let thumbnail =
             DownsamplingImageProcessor(size: PixelSize(width: 2, height: 2))
-            |> RoundCornerImageProcessor(radius: .pixels(1))
+            |> RoundCornerImageProcessor(cornerRadius: .pixels(1))
         guard let picture = Bitmap(width: 4, height: 4, color: .white) else { fatalError("No picture.") }
         let source = Source.data(try ImageEncoder.png().encode(picture), cacheKey: "a")
         let result = try await manager.image(
