@@ -258,7 +258,8 @@ public struct PrefetchSpending: Sendable, Equatable {
         day.add(1, size)
         total.add(1, size)
         return Payment(
-            size: size, partNumber: turn == .list ? list.number : request.number, user: user, visitNumber: visit.number, minuteNumber: minuteNumber,
+            size: size, partNumber: turn == .list ? list.number : request.number, user: user, visitNumber: visit.number,
+            minuteNumber: minuteNumber,
             dayNumber: dayNumber)
     }
 

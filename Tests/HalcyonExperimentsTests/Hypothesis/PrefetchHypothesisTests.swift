@@ -78,7 +78,8 @@ import Testing
             PrefetchOptions(
                 policy: "lists(model=none)", budget: PrefetchBudget(parsing: "2/list"), latency: .fixed(0)))
         let learner = HypothesisLearner(
-            withCategories: lru, withoutCategories: lru, baselines: [lru, try PolicyCatalogue.standard.policy("belady")],
+            withCategories: lru, withoutCategories: lru,
+            baselines: [lru, try PolicyCatalogue.standard.policy("belady")],
             prefetch: prefetch)
         var options = self.options
         options.knowledge = .server
@@ -96,7 +97,8 @@ import Testing
         for number in 0..<2 {
             let permuted = LabelPermutation(objects: trace.allObjectCount, seed: options.seed, number: number)
             #expect(
-                result.arms[2].hitRatios[number] == (try hitRatio(prefetch.withCategories, permuted.applied(to: trace))))
+                result.arms[2].hitRatios[number] == (try hitRatio(prefetch.withCategories, permuted.applied(to: trace)))
+            )
         }
         #expect(result.arms[3].hitRatio == (try hitRatio(nil, trace)))
         #expect(result.arms[0].hitRatio > result.arms[2].hitRatio + 0.02, "the feed follows tastes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from typing import Any
 
 import pandas as pd
@@ -73,11 +74,12 @@ def with_arms(results: pd.DataFrame) -> pd.DataFrame:
 
     The columns that an arm contains are set to one value, so that ``lab.differences`` pairs arms.
     """
-    several = _several(results)
+    several, parameters = _several(results), _parameters(results)
     made = results[_COLUMNS].copy()
     made["capacity"] = results["capacity"].astype("string")
     caches = run_of_cache(results)
-    arms = [_arm(row, str(cache), several) for row, cache in zip(results.to_dict("records"), caches)]
+    rows = zip(results.to_dict("records"), caches, parameters)
+    arms = [_arm(row, str(cache), several, settings) for row, cache, settings in rows]
     made["policy_run"] = pd.Series([str(run) for run in caches], index=results.index, dtype="string")
     made["run"] = pd.Series(arms, index=results.index, dtype="string")
     made["control"], made["fetcher"] = results["label_control"], results["prefetch"]
@@ -137,24 +139,43 @@ def setting_names(settings: pd.DataFrame) -> list[str]:
     return names
 
 
-def _several(results: pd.DataFrame) -> set[str]:
-    """Returns the columns of prefetching that an arm must mention, because they differ between cells."""
-    found = set()
-    for _, cells in results[results["prefetch"].notna()].groupby("prefetch"):
-        found |= {name for name in ("prefetch_budget", "prefetch_parameters") if cells[name].nunique() > 1}
-    return found
+def _several(results: pd.DataFrame) -> bool:
+    """Returns whether an arm must mention its budget, because budgets of a prefetch policy differ."""
+    fetching = results[results["prefetch"].notna()]
+    return bool((fetching.groupby("prefetch")["prefetch_budget"].nunique() > 1).any())
 
 
-def _arm(row: dict[Any, Any], cache: str, several: set[str]) -> str:
+def _parameters(results: pd.DataFrame) -> list[str]:
+    """Returns the parameters of each row's prefetch policy that are not those of most cells of it, as ``(name=value)``."""
+    rows = [
+        (str(policy), {} if pd.isna(text) else dict(json.loads(str(text))))
+        for policy, text in zip(results["prefetch"], results["prefetch_parameters"])
+    ]
+    names: dict[str, list[str]] = {}
+    for policy, own in rows:
+        names[policy] = sorted({*names.get(policy, ()), *own})
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for policy, own in rows:
+        for name in names[policy]:
+            found[policy, name][own.get(name, "–")] += 1
+    usual = {key: max(sorted(counts), key=lambda value: counts[value]) for key, counts in found.items()}
+    shown = []
+    for policy, own in rows:
+        values = {name: own.get(name, "–") for name in names[policy]}
+        parts = [f"{name}={value}" for name, value in values.items() if value != usual[policy, name]]
+        shown.append(f"({','.join(parts)})" if parts else "")
+    return shown
+
+
+def _arm(row: dict[Any, Any], cache: str, several: bool, parameters: str) -> str:
     """Returns the name of an arm. ``cache`` is its run without the knowledge of a planner."""
     name = cache
     if row["label_control"] != "given":
         name += f", labels {row['label_control']}"
     if not pd.isna(row["prefetch"]):
-        name += f", prefetch {row['prefetch']}, {latency_name(float(row['prefetch_latency_us']))}"
-        for column in ("prefetch_budget", "prefetch_parameters"):
-            if column in several:
-                name += f", {row[column]}"
+        name += f", prefetch {row['prefetch']}{parameters}, {latency_name(float(row['prefetch_latency_us']))}"
+        if several:
+            name += f", {row['prefetch_budget']}"
         if not pd.isna(row["knowledge"]) and SERVER not in name and DEVICE not in name:
             name += f", {row['knowledge']} knowledge"
         if not pd.isna(row["announce"]):
