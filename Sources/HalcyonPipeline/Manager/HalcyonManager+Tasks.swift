@@ -32,7 +32,7 @@ extension HalcyonManager {
         return task
     }
 
-    /// Starts the load of the image of a URL, also a file's; see ``imageTask(with:options:)``.
+    /// Starts the load of the image of a URL, also a file's; see ``imageTask(with:options:)-(Resource,_)``.
     public func imageTask(with url: URL, options: ImageOptions? = nil) -> ImageTask {
         imageTask(with: Resource(url), options: options)
     }
@@ -54,7 +54,7 @@ extension HalcyonManager {
         return try await FirstAnswer.of { [loader] in try await loader.data(for: resource, resolved, nil) }
     }
 
-    /// Returns the bytes of the image of a URL, also a file's; see ``data(for:options:)``.
+    /// Returns the bytes of the image of a URL, also a file's; see ``data(for:options:)-(Resource,_)``.
     public func data(for url: URL, options: ImageOptions? = nil) async throws -> Data {
         try await data(for: Resource(url), options: options)
     }
