@@ -14,7 +14,7 @@ import HalcyonSupport
 /// ```
 ///
 /// The view shows the last image that was set, whatever the order in which images arrive. An image in memory is shown
-/// before ``setImage(with:placeholder:options:progress:completion:)`` returns. Each completion is called once, on the
+/// before ``setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)`` returns. Each completion is called once, on the
 /// main actor; that of a replaced request is called with ``DisplayError/superseded``.
 ///
 /// The view owns the binding, and the binding refers to the view weakly. When the view is released, the load is
@@ -90,7 +90,7 @@ public final class ImageBinding {
         return found != nil
     }
 
-    /// Shows the image of a resource; see ``setImage(with:placeholder:options:progress:completion:)``.
+    /// Shows the image of a resource; see ``setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
     @discardableResult
     public func setImage(
         with resource: Resource?, placeholder: ImagePlaceholder? = nil, options: DisplayOptions = DisplayOptions(),
@@ -99,7 +99,7 @@ public final class ImageBinding {
         setImage(with: resource, placeholder: placeholder, options: options, progress: nil, completion: completion)
     }
 
-    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
     @_disfavoredOverload
     @discardableResult
     public func setImage(
@@ -111,7 +111,7 @@ public final class ImageBinding {
             completion: completion)
     }
 
-    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)``.
+    /// Shows the image of a URL, also a file's; see ``setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
     @_disfavoredOverload
     @discardableResult
     public func setImage(

@@ -42,7 +42,7 @@ public struct ImageContext: Sendable {
     /// The request of bytes in memory.
     public static func data(_ data: Data, cacheKey: String) -> Self { source(.data(data, cacheKey: cacheKey)) }
 
-    /// Requests the image for a view. See ``ImageBinding/setImage(with:placeholder:options:progress:completion:)``.
+    /// Requests the image for a view. See ``ImageBinding/setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
     ///
     /// - Returns: whether the image was in memory, and is shown.
     @MainActor

@@ -12,7 +12,7 @@ import HalcyonSupport
 /// ```
 ///
 /// Each method is called where the list of the platform calls its delegate. The image of a cell is set as ever, by
-/// ``ImageBinding/setImage(with:placeholder:options:progress:completion:)``.
+/// ``ImageBinding/setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
 ///
 /// A list with a ``place`` announces its rows as they become visible (`HalcyonManager.show(list:in:options:)`), so that what
 /// is opened from them can be prefetched:
