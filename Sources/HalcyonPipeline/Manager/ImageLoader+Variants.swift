@@ -117,8 +117,8 @@ extension ImageLoader {
         return .made(made, bytes: nil, nil)
     }
 
-    /// The names of the cached results of first processors of a load's chain, the longest first; none where the image must be made of
-    /// bytes whose freshness is known, or that the result has.
+    /// The names of the cached results of first processors of a load's chain, the longest first. There are none where the image must be
+    /// made of bytes whose freshness is known, or that the result has.
     private func steps(_ load: ImageLoad) -> [(key: EntryKey, rest: ProcessorSteps)] {
         guard policy(load) == nil, !load.options.wantsOriginalData else { return [] }
         return ProcessorSteps(load.options.processor).divided.compactMap { identifier, rest in

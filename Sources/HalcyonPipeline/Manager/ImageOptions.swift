@@ -97,7 +97,7 @@ public struct ImageOptions: Sendable {
     }
     /// The tiers in which the image is kept: one that was loaded or made in both, one that was found on disk in memory. Default: both.
     ///
-    /// Where one tier alone gets a new image, an earlier one of the same key is removed from the other: it is older, and would be found
+    /// Where one tier alone gets a new image, an earlier one of the same key is removed from the other. It is older, and would be found
     /// once the new one is evicted. With no tier, both stay as they are. See `CacheTierTests.loadWritesStatedTiers()`.
     public var writesTo: CacheTiers?
     /// Whether the image is kept in memory alone, as with ``writesTo`` of memory, which it narrows. Default: `false`.
