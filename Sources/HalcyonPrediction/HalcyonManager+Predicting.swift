@@ -83,7 +83,8 @@ extension HalcyonManager {
     ///   - diskPolicy: the policy of the disk tier. Default: `lru`.
     ///   - directory: the folder of the cache's folder. Default: the user's caches directory.
     ///   - recorder: receives every access, such as an `AccessLog`. Default: none.
-    /// - Throws: `ModelFileError` if the file is no such model. `PolicyError` if there is no such disk policy, or if the
+    /// - Throws: `ModelFileError` if the file is no such model, or is of another result version. A manager
+    ///   over a cache under `learned` then begins with the shipped model. `PolicyError` if there is no such disk policy, or if the
     ///   model was trained with other kernels. `CacheError.diskUnavailable(underlying:)` if the directory cannot be used.
     public convenience init(
         name: String, model: URL, mode: PretrainedModel.Mode = .continuing,

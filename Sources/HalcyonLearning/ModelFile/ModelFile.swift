@@ -56,6 +56,8 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
         case newer(version: Int, known: Int)
         /// The file was written by an earlier version, whose models are no longer supported.
         case older(version: Int, oldest: Int)
+        /// The model was trained under another result version, or in a release before models named it (`nil`).
+        case otherResults(version: Int?, known: Int)
         /// The parts of the model do not fit together.
         case inconsistent(String)
         /// A weight is not a finite number.
@@ -95,6 +97,9 @@ public struct ModelFileError: Error, Sendable, Equatable, CustomStringConvertibl
             "The model has format version \(version), and this release reads up to \(known): use a newer release."
         case .older(let version, let oldest):
             "The model has format version \(version), and this release reads \(oldest) and later: train it again."
+        case .otherResults(let version, let known):
+            "The model \(version.map { "has result version \($0)" } ?? "names no result version"), and this release has "
+                + "\(known): train it again."
         case .inconsistent(let what): "\(what)."
         case .notFinite(let tensor, let index):
             "Weight \(index) of '\(tensor)' is not a finite number: the model is unusable."

@@ -1,7 +1,19 @@
-/// The common part of the files of a model and of a planner: the arrays of a ``Perceptron``, the format and the producer.
+import HalcyonEviction
+
+/// The common part of the files of a model and of a planner: the arrays of a ``Perceptron``, the format, the producer and the
+/// result version.
 extension SafeTensors {
     /// The activation of the hidden units.
     package static let activation = "leaky_relu(0.1)"
+
+    /// Creates a file without arrays, with what the metadata of every file says.
+    package init(format: String, version: Int, producer: String) {
+        tensors = [:]
+        metadata = [
+            "format": format, "format_version": "\(version)", "halcyon_version": producer,
+            "result_version": "\(Halcyon.resultVersion)", "activation": Self.activation,
+        ]
+    }
 
     /// Creates a file with the arrays `hidden.weight` (inputs × hidden units), `output.weight` (hidden units) and `output.bias` (1).
     ///
@@ -10,16 +22,13 @@ extension SafeTensors {
         network weights: [Float], inputs: Int, hidden: Int, trainingSteps: Int, format: String, version: Int,
         producer: String
     ) {
+        self.init(format: format, version: version, producer: producer)
         let output = inputs * hidden
-        tensors = [
-            "hidden.weight": Tensor(shape: [inputs, hidden], values: Array(weights[..<output])),
-            "output.weight": Tensor(shape: [hidden], values: Array(weights[output..<output + hidden])),
-            "output.bias": Tensor(shape: [1], values: [weights[output + hidden]]),
-        ]
-        metadata = [
-            "format": format, "format_version": "\(version)", "halcyon_version": producer, "hidden": "\(hidden)",
-            "activation": Self.activation, "training_steps": "\(trainingSteps)",
-        ]
+        tensors["hidden.weight"] = Tensor(shape: [inputs, hidden], values: Array(weights[..<output]))
+        tensors["output.weight"] = Tensor(shape: [hidden], values: Array(weights[output..<output + hidden]))
+        tensors["output.bias"] = Tensor(shape: [1], values: [weights[output + hidden]])
+        metadata["hidden"] = "\(hidden)"
+        metadata["training_steps"] = "\(trainingSteps)"
     }
 
     /// Returns the weights of the network, in the order in which they were given.
@@ -37,7 +46,7 @@ extension SafeTensors {
         ),
     ]
 
-    /// Returns the metadata if the file has this format, a known version and this activation.
+    /// Returns the metadata if the file has this format, a known version, this release's result version and this activation.
     package func texts(
         format: String, versions known: ClosedRange<Int>, activation expected: String = activation
     ) throws(ModelFileError) -> ModelTexts {
@@ -54,6 +63,12 @@ extension SafeTensors {
         }
         guard version >= known.lowerBound else {
             throw ModelFileError(reason: .older(version: version, oldest: known.lowerBound))
+        }
+        // Under another result version, features, labels or the policy itself may have another meaning.
+        let isNamed = metadata["result_version"] != nil
+        let resultVersion = isNamed ? try texts.number("result_version", in: 1...Int.max) : nil
+        guard resultVersion == Halcyon.resultVersion else {
+            throw ModelFileError(reason: .otherResults(version: resultVersion, known: Halcyon.resultVersion))
         }
         let activation = try texts.text("activation")
         guard activation == expected else {

@@ -54,12 +54,7 @@ public struct PretrainedPlanner: Sendable, Equatable {
     ///
     /// - Throws: `ModelFileError` if the header cannot be encoded.
     public func data() throws(ModelFileError) -> Data {
-        var file = SafeTensors(
-            tensors: [:],
-            metadata: [
-                "format": Self.format, "format_version": "\(Self.formatVersion)", "halcyon_version": producer,
-                "activation": SafeTensors.activation,
-            ])
+        var file = SafeTensors(format: Self.format, version: Self.formatVersion, producer: producer)
         requests?.write(into: &file, format: Self.format, version: Self.formatVersion, producer: producer)
         visits?.write(into: &file)
         lists?.write(into: &file)

@@ -92,6 +92,16 @@ struct PretrainedModelTests {
         #expect(try fault { _ in } == nil)
         let newer = try fault { $0.metadata["format_version"] = "2" }
         #expect(newer?.reason == .newer(version: 2, known: 1))
+        for (version, words) in [
+            ("\(Halcyon.resultVersion - 1)", "has result version \(Halcyon.resultVersion - 1)"),
+            ("\(Halcyon.resultVersion + 1)", "has result version \(Halcyon.resultVersion + 1)"),
+            (nil, "names no result version"),
+        ] {
+            let other = try fault { $0.metadata["result_version"] = version }
+            #expect(
+                other?.description
+                    == "The model \(words), and this release has \(Halcyon.resultVersion): train it again.")
+        }
         let nan = try fault { $0.tensors["output.weight"]?.values[2] = .nan }
         #expect(nan?.reason == .notFinite(tensor: "output.weight", index: 2))
         #expect(try fault { $0.metadata["format"] = "other" } != nil)
@@ -107,7 +117,7 @@ struct PretrainedModelTests {
         }
         for (key, values) in [
             "hidden": ["0", "-1", "99999999999", "x", "5"], "horizon": ["nan", "0", "1e9"],
-            "format_version": ["0", "x"],
+            "format_version": ["0", "x"], "result_version": ["0", "x", ""],
             "training_steps": ["-1", "1099511627777"], "training_samples": ["9223372036854775807"],
             "objective": ["speed"], "kernels": ["fast", ""], "activation": ["relu", "leaky_relu(0.2)"],
         ] {

@@ -240,6 +240,13 @@ struct PrefetchPlannerTests {
         #expect(throws: ModelFileError(reason: .older(version: known - 1, oldest: known))) {
             try PretrainedPlanner(parsing: older)
         }
+        var other = try SafeTensors(parsing: data)
+        other.metadata["result_version"] = "\(Halcyon.resultVersion - 1)"
+        let otherBytes = try other.data()
+        #expect(
+            throws: ModelFileError(
+                reason: .otherResults(version: Halcyon.resultVersion - 1, known: Halcyon.resultVersion))
+        ) { try PretrainedPlanner(parsing: otherBytes) }
         var old = try SafeTensors(parsing: data)
         old.metadata["training_steps"] = "9223372036854775807"
         let oldBytes = try old.data()

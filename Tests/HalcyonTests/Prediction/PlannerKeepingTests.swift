@@ -92,18 +92,28 @@ struct PlannerKeepingTests {
         #expect(await predictive.statistics.modelFaults == 0)
     }
 
-    @Test("A damaged model file is counted and described in one sentence, and configuration continues without it")
-    func damagedModelFileIsCounted() async throws {
+    @Test(
+        "A kept model that is damaged or of another result version is counted and described in one sentence, and the default is used",
+        arguments: [false, true])
+    func unusableKeptModelIsCounted(isDamaged: Bool) async throws {
         let fixture = try ManagerFixture(FakeTransport(answerAtOnce: try EncodedPicture().file))
         let folder = try folder(fixture)
-        try Data("no model".utf8).write(to: URL(fileURLWithPath: PretrainedPlanner.path(in: folder)))
-        let predictive = fixture.manager.startPredicting()
+        let learnt = try learnt()
+        var file = try SafeTensors(parsing: learnt.data())
+        file.metadata["result_version"] = "\(Halcyon.resultVersion - 1)"
+        try (isDamaged ? Data("no model".utf8) : file.data())
+            .write(to: URL(fileURLWithPath: PretrainedPlanner.path(in: folder)))
+        var configuration = PrefetchConfiguration()
+        configuration.pretrained = learnt
+        let predictive = fixture.manager.startPredicting(configuration)
+        #expect(await steps(predictive) == Double(try kept(learnt).trainingSteps))
         _ = try await fixture.manager.image(for: Resource(fake("a"), cacheKey: "a"))
         await predictive.settle()
         #expect(await predictive.statistics.accesses == 1)
         #expect(await predictive.statistics.modelFaults == 1)
         let fault = try #require(await predictive.modelFault)
-        #expect(fault.hasPrefix(PretrainedPlanner.path(in: folder)) && fault.hasSuffix("."))
+        #expect(fault.hasPrefix(PretrainedPlanner.path(in: folder)) && fault.hasSuffix(".") && !fault.contains("\n"))
+        #expect(fault.contains(isDamaged ? "safetensors" : "result version \(Halcyon.resultVersion - 1)"))
     }
 
     @Test("The model is not written if keepsModel is off")
