@@ -11,16 +11,35 @@
 /// Alpha is *straight*, not premultiplied, as in PNG and WebP files, so decoding and encoding are exact. Operations that mix
 /// neighbouring pixels weigh them by alpha, which takes additional time unless the picture ``isOpaque``.
 public struct Bitmap: Sendable {
+    /// The properties, which copies share: a hit in memory counts one reference, and not each of them.
+    private final class Content: Sendable {
+        let size: PixelSize
+        let pixels: [UInt8]
+        let isOpaque: Bool
+        let provenance: Provenance?
+
+        init(_ size: PixelSize, _ pixels: [UInt8], isOpaque: Bool, _ provenance: Provenance?) {
+            (self.size, self.pixels, self.isOpaque, self.provenance) = (size, pixels, isOpaque, provenance)
+        }
+    }
+
+    private var content: Content
+
+    /// The width and height in pixels.
+    public var size: PixelSize { content.size }
     /// The width in pixels, at least 1.
-    public let width: Int
+    public var width: Int { content.size.width }
     /// The height in pixels, at least 1.
-    public let height: Int
+    public var height: Int { content.size.height }
     /// The pixels, `width * height * 4` bytes.
-    public let pixels: [UInt8]
+    public var pixels: [UInt8] { content.pixels }
     /// Whether every pixel has an alpha of 255.
-    public let isOpaque: Bool
+    public var isOpaque: Bool { content.isOpaque }
     /// The file that the picture comes from; `nil` for none. Serializers choose the format on disk by it.
-    public var provenance: Provenance?
+    public var provenance: Provenance? {
+        get { content.provenance }
+        set { content = Content(size, pixels, isOpaque: isOpaque, newValue) }
+    }
 
     /// The properties of the file that a picture comes from.
     public struct Provenance: Sendable, Hashable {
@@ -76,9 +95,7 @@ public struct Bitmap: Sendable {
 
     /// Creates a picture of pixels of the right count. If `isOpaque` is `nil`, it searches for transparency, O(pixels).
     package init(size: PixelSize, pixels: [UInt8], isOpaque: Bool?, provenance: Provenance? = nil) {
-        (width, height, self.pixels) = (size.width, size.height, pixels)
-        self.isOpaque = isOpaque ?? Alpha.isOpaque(pixels)
-        self.provenance = provenance
+        content = Content(size, pixels, isOpaque: isOpaque ?? Alpha.isOpaque(pixels), provenance)
     }
 
     /// Returns a changed picture with this one's provenance, which is no longer unaltered.
@@ -87,9 +104,6 @@ public struct Bitmap: Sendable {
         provenance?.isUnaltered = false
         return Bitmap(size: size ?? self.size, pixels: pixels, isOpaque: isOpaque, provenance: provenance)
     }
-
-    /// The width and height in pixels.
-    public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// The colour of a pixel. The coordinates must be inside the picture.
     public subscript(x: Int, y: Int) -> PixelColor {

@@ -294,7 +294,7 @@ public final class HalcyonManager: Sendable {
     private func inMemory(_ resource: Resource) -> ImageResult? {
         let options = resolvedDefaults
         return inMemory(
-            resource, options.values.cache, isEnough: options.values.isMemoryEnough,
+            resource, options.values.cache, isEnough: options.isMemoryEnough,
             options.values.caching.memoryCacheAccessExtendingExpiration, options.values.variant,
             options.values.imageModifier, nil)
     }
@@ -318,7 +318,7 @@ public final class HalcyonManager: Sendable {
             for key in ownKeys(resource, options()) where found == nil { found = find(key) }
         }
         guard let image = found ?? find(resource.cacheKey) else { return nil }
-        return ImageResult(image: modifier?.modified(image) ?? image, cacheType: .memory, resource: resource)
+        return ImageResult(inMemory: modifier?.modified(image) ?? image, resource)
     }
 
     /// Tells the observer of a request.

@@ -194,33 +194,42 @@ public struct ImageResult: Sendable {
     public var isFromOriginal = false
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
     public var source: Source {
-        get { other?.source ?? resource.source }
-        set { other = OtherSource(newValue) }
+        get { extras?.source ?? resource.source }
+        set { extras = Extras(newValue, originalData) }
     }
     /// The source of the resource that was requested; differs from ``source`` where another one took its place.
     public var originalSource: Source { resource.source }
     private let resource: Resource
-    /// The source, where it may not be the resource's. An object, because a hit, which has none, would copy a structure.
-    private var other: OtherSource?
     /// The bytes that the image was made of, if they were requested (``ImageOptions/wantsOriginalData``) and are known.
-    public var originalData: Data?
+    public var originalData: Data? {
+        get { extras?.originalData }
+        set { extras = Extras(extras?.source, newValue) }
+    }
+    /// What a hit in memory does not have. An object, because a hit would copy each property of a structure.
+    private var extras: Extras?
 
-    /// - Parameter source: the source of the image; by default the resource's.
+    /// The result of a load.
     init(
-        image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, resource: Resource, source: Source? = nil,
-        originalData: Data? = nil
+        image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, resource: Resource, source: Source,
+        originalData: Data?
     ) {
-        self.image = image
+        self.init(inMemory: image, resource)
         self.cacheType = cacheType
         self.isFromOriginal = isFromOriginal
-        self.resource = resource
-        other = source.map(OtherSource.init)
-        self.originalData = originalData
+        extras = Extras(source, originalData)
     }
 
-    private final class OtherSource: Sendable {
-        let source: Source
+    /// The result of a hit in memory.
+    @inline(__always)
+    init(inMemory image: Bitmap, _ resource: Resource) {
+        (self.image, cacheType, self.resource) = (image, .memory, resource)
+    }
 
-        init(_ source: Source) { self.source = source }
+    private final class Extras: Sendable {
+        /// The source, where it may not be the resource's.
+        let source: Source?
+        let originalData: Data?
+
+        init(_ source: Source?, _ originalData: Data?) { (self.source, self.originalData) = (source, originalData) }
     }
 }

@@ -114,8 +114,13 @@ package struct ResolvedOptions: Sendable {
 /// Resolved options as one object, because a hit and the steps of a load would copy a structure of this size each time.
 package final class SharedOptions: Sendable {
     let values: ResolvedOptions
+    /// Whether an image in memory is enough, known before a hit asks.
+    let isMemoryEnough: Bool
 
-    init(_ values: ResolvedOptions) { self.values = values }
+    init(_ values: ResolvedOptions) {
+        self.values = values
+        isMemoryEnough = values.isMemoryEnough
+    }
 
     /// Returns the options of a call to a manager.
     ///
