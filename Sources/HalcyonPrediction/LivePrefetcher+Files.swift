@@ -78,7 +78,8 @@ extension LivePrefetcher {
         let driver = PrefetchDriver(
             makePolicy(context), budget: configuration.budget, idleTime: context.idleTime,
             timers: VisitTimers(idleTime: context.idleTime, timesUnknownUsers: configuration.servesOneUser),
-            maxTimedUsers: Self.maxTimedUsers, maxConcurrent: configuration.maxConcurrent)
+            maxTimedUsers: Self.maxTimedUsers, maxConcurrent: configuration.maxConcurrent,
+            servesOneUser: configuration.servesOneUser)
         driver.isStopped = isStopped
         return driver
     }

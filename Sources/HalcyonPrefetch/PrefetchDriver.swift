@@ -29,7 +29,7 @@ package struct PrefetchUser: Sendable {
 /// 5. what the commands say, and ``nextFetch(size:)`` until it returns `nil`.
 ///
 /// It holds what both owners need: the objects in flight and their users, the unused ones (``UnusedPrefetches``), and what is to be
-/// fetched next. It also holds the spending and the timers of visits. A new plan after a request replaces the fetches of the
+/// fetched next. It also holds the spending, the timers of visits, and what leaves for a list (``LeavingOrder``). A new plan after a request replaces the fetches of the
 /// last plan that have not started; one at a moment, or after a request that follows a list, does so only if it proposes any.
 ///
 /// A model checks every sequence of up to five events. See `PrefetchDriverTests.allShortSequencesFollowModel()`. An event is O(1)
@@ -71,6 +71,8 @@ package final class PrefetchDriver {
     package private(set) var spending: PrefetchSpending
     /// The fetched objects that were not requested since.
     private var unused = UnusedPrefetches()
+    /// What leaves for the fetches of a list; `nil` for a cache of several users.
+    private var leaving: LeavingOrder?
     /// The objects in flight.
     private var fetches: [UInt32: Fetch] = [:]
     /// The objects to fetch from ``head`` on, in this order, and their user.
@@ -106,14 +108,16 @@ package final class PrefetchDriver {
     ///     requests.
     ///   - maxTimedUsers: the maximum number of users whose visits are timed and paid for, those with the latest requests; `nil` for all.
     ///   - maxConcurrent: the maximum number of fetches in flight.
+    ///   - servesOneUser: whether the cache has one user, so that what was shown says what leaves first.
     package init(
         _ policy: any PrefetchPolicy, budget: PrefetchBudget, idleTime: Int64, timers: VisitTimers?,
-        maxTimedUsers: Int? = nil, maxConcurrent: Int = .max
+        maxTimedUsers: Int? = nil, maxConcurrent: Int = .max, servesOneUser: Bool
     ) {
         self.policy = policy
         self.timers = timers
         self.maxTimedUsers = maxTimedUsers ?? 0
         self.maxConcurrent = maxConcurrent
+        leaving = servesOneUser && policy.plansOnLists ? LeavingOrder() : nil
         spending = PrefetchSpending(budget, idleTime: idleTime)
     }
 
@@ -153,6 +157,7 @@ package final class PrefetchDriver {
         spending.begin(request: access.time, of: access.user)
         if !fetches.isEmpty { fetches[access.object]?.isWanted = true }
         policy.note(access, isHit: isHit)
+        leaving?.noteRequest(access.object, size: access.size)
         unplanned = access
         return unused.remove(access.object)
     }
@@ -183,6 +188,7 @@ package final class PrefetchDriver {
     @discardableResult
     package func removed(_ object: UInt32, of user: UInt32, isEvicted: Bool) -> UnusedPrefetches.Prefetch? {
         let prefetch = unused.remove(object)
+        leaving?.noteRemoval(object)
         if prefetch != nil { policy.dropped(object) } else if isEvicted { policy.evicted(object, from: user) }
         return prefetch
     }
@@ -310,6 +316,10 @@ package final class PrefetchDriver {
         outlook.limit = limit
         plan.removeAll()
         policy.plan(on: list, outlook: outlook, into: &plan)
+        let victims = leaving?.victims(
+            of: list, rankedAs: plan.ranking, for: plan.proposals.prefix(limit).map(\.object), room: outlook.room,
+            isHeld: isHeld)
+        if plan.releases.isEmpty { for victim in victims ?? [] { plan.release(victim) } }
         clearQueue()
         carryOut(for: user, limit: limit, isHeld)
         isQueueOfList = true

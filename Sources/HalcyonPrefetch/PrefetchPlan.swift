@@ -9,6 +9,10 @@ public struct PrefetchPlan: Sendable, Equatable {
     /// the plan before. Objects that the cache does not hold are skipped.
     public private(set) var releases: [UInt32] = []
 
+    /// The objects of a list that is shown, best first: of those that the cache holds, the last leave before the first. If it is empty,
+    /// the order of the list counts.
+    public var ranking: [UInt32] = []
+
     /// Creates an empty plan.
     public init() {}
 
@@ -25,11 +29,12 @@ public struct PrefetchPlan: Sendable, Equatable {
     /// Names a resident that leaves next when room is needed, after those named before.
     public mutating func release(_ object: UInt32) { releases.append(object) }
 
-    /// Removes all proposals, reconsiderations and releases, and keeps the memory.
+    /// Empties the plan, and keeps the memory.
     public mutating func removeAll() {
         proposals.removeAll(keepingCapacity: true)
         reconsiderations.removeAll(keepingCapacity: true)
         releases.removeAll(keepingCapacity: true)
+        ranking.removeAll(keepingCapacity: true)
     }
 }
 

@@ -48,7 +48,7 @@ private final class DrivenCache {
 
     init() {
         let budget = PrefetchBudget(perRequest: .init(objects: 1), perVisit: .init(objects: 3))
-        driver = PrefetchDriver(script, budget: budget, idleTime: 10, timers: nil, maxConcurrent: 1)
+        driver = PrefetchDriver(script, budget: budget, idleTime: 10, timers: nil, maxConcurrent: 1, servesOneUser: true)
     }
 
     private var outlook: PrefetchOutlook {

@@ -65,6 +65,40 @@ struct ListCommandTests {
             stream.text.contains("3 rows of what was shown left out: a stream has no lists; load the trace for them."))
     }
 
+    @Test("A thumbnail is an object of its own: it takes its room, and no count of openings has it")
+    func thumbnailsAreObjectsOfTheirOwn() throws {
+        _ = try folder.file(
+            "thumbnails.csv",
+            """
+            time,user,key,size,event
+            10,u,a,100,shown
+            10,u,b,100,shown
+            10,u,a.small,10,request
+            10,u,b.small,10,request
+            14,u,a,100,opened
+            20,u,a,100,shown
+            20,u,b,100,shown
+            20,u,a.small,10,request
+            20,u,b.small,10,request
+            24,u,b,100,opened
+
+            """)
+        let options = ["--prefetch", "list-order", "--prefetch-budget", "1/list", "--fetch-latency", "1s"]
+        func run(_ capacity: String) throws -> String {
+            let run = try Replay.run(
+                ["thumbnails.csv", "--policy", "lru", "--only", "--per", "user", "--capacity", capacity] + options,
+                in: folder)
+            #expect(run.code == 0, "\(run.errors)")
+            return run.text
+        }
+        // a and b are fetched, one of each list; of four loads of thumbnails the second two are hits.
+        let all = try run("220B")
+        #expect(all.contains("2 openings, 100.00 % of them hits") && all.contains("lru + list-order    66.67 %"), "\(all)")
+        // Without room for thumbnails beside both pictures, something leaves.
+        let few = try run("110B")
+        #expect(few.contains("2 openings, 100.00 % of them hits") && !few.contains("66.67 %"), "\(few)")
+    }
+
     @Test("A policy that plans on lists refuses a stream")
     func streamsHaveNoListsToPlanOn() throws {
         let run = try Replay.run(

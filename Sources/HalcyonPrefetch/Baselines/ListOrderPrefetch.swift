@@ -62,7 +62,9 @@ public final class ListOrderPrefetch: PrefetchPolicy {
         if order == .newest { for item in list.items { noteFirst(item.object, at: list.time) } }
         let scores = list.items.map { score($0, list) }
         var proposed: Set<UInt32> = []
-        for place in scores.indices.sorted(by: { (scores[$1], $0) < (scores[$0], $1) }) {
+        let order = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }
+        plan.ranking = order.map { list.items[$0].object }
+        for place in order {
             let item = list.items[place]
             if proposed.count == outlook.limit { return }
             if item.size > outlook.capacity || outlook.holds(item.object) { continue }

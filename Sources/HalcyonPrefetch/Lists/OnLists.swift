@@ -111,6 +111,7 @@ final class OnLists {
             let (one, other) = (probabilities?[first] ?? 0, probabilities?[second] ?? 0)
             return (other, first) < (one, second)
         }
+        plan.ranking = order.map { list.items[$0].object }
         let threshold = outcomes.threshold(forShare: price)
         var (room, left) = (outlook.room, outlook.limit)
         var proposed: Set<UInt32> = []

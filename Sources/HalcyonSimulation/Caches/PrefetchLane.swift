@@ -135,7 +135,7 @@ struct PrefetchLane {
         caches[number] = PrefetchingCache(
             cache, capacity: capacity, unit: unit, policy: policy,
             timers: policy.plansBetweenRequests ? timers : nil, budget: options.budget, idleTime: options.idleTime,
-            latency: latency, objects: objects)
+            servesOneUser: cachesPerUser, latency: latency, objects: objects)
     }
 
     /// Serves a request, then prefetches.

@@ -28,10 +28,11 @@ final class PrefetchingCache {
     ///   - timers: those of the policy; `nil` if it plans nothing between requests.
     init(
         _ cache: TieredCache, capacity: Int, unit: CacheUnit, policy: any PrefetchPolicy, timers: VisitTimers? = nil,
-        budget: PrefetchBudget, idleTime: Int64 = PlanningMoment.idleTime,
+        budget: PrefetchBudget, idleTime: Int64 = PlanningMoment.idleTime, servesOneUser: Bool = false,
         latency: @escaping @Sendable (UInt32, Int) -> Int64, objects: ObjectInfo
     ) {
-        let driver = PrefetchDriver(policy, budget: budget, idleTime: idleTime, timers: timers)
+        let driver = PrefetchDriver(
+            policy, budget: budget, idleTime: idleTime, timers: timers, servesOneUser: servesOneUser)
         self.driver = driver
         self.objects = objects
         self.cache = cache

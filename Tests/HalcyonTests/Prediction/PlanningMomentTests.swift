@@ -383,7 +383,7 @@ struct PlanningMomentTests: PredictiveTests {
     func timersAreKeptForLatestUsers() {
         let driver = PrefetchDriver(
             MomentPolicy(notes), budget: .unlimited, idleTime: 10, timers: VisitTimers(idleTime: 10),
-            maxTimedUsers: LivePrefetcher.maxTimedUsers)
+            maxTimedUsers: LivePrefetcher.maxTimedUsers, servesOneUser: true)
         let count = UInt32(LivePrefetcher.maxTimedUsers + 2)
         for number in 0..<count {
             _ = driver.access(

@@ -8,7 +8,8 @@ struct CellEvidence {
     let overPermuted: [Contrast]
     /// The learner with categories minus each baseline.
     let overBaselines: [Contrast]
-    /// The share of the gap from LRU to the optimum that is closed, with its interval. Nil without a gap.
+    /// The share of the gap from LRU to the optimum that is closed, with its interval. Nil without a gap, and with prefetching, which
+    /// the optimum of eviction does not bound.
     let gapClosed: GapShare?
     /// The optimum's hit ratio minus LRU's. Nil if either was not run.
     let gap: Double?
@@ -66,7 +67,7 @@ struct CellEvidence {
         overBaselines = hits.baselines.map { contrast(Self.mean([$0]), seeds) }
 
         let lru = learner.baselines.firstIndex { $0.label == "lru" }
-        if let lru, let optimum {
+        if learner.prefetch == nil, let lru, let optimum {
             let (low, high) = (hits.baselines[lru], hits.baselines[optimum])
             gap = high.hitRatio - low.hitRatio
             gapReference = learner.baselines[optimum].label
