@@ -48,7 +48,8 @@ private final class DrivenCache {
 
     init() {
         let budget = PrefetchBudget(perRequest: .init(objects: 1), perVisit: .init(objects: 3))
-        driver = PrefetchDriver(script, budget: budget, idleTime: 10, timers: nil, maxConcurrent: 1, servesOneUser: true)
+        driver = PrefetchDriver(
+            script, budget: budget, idleTime: 10, timers: nil, maxConcurrent: 1, servesOneUser: true)
     }
 
     private var outlook: PrefetchOutlook {

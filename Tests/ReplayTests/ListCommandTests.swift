@@ -93,7 +93,8 @@ struct ListCommandTests {
         }
         // a and b are fetched, one of each list; of four loads of thumbnails the second two are hits.
         let all = try run("220B")
-        #expect(all.contains("2 openings, 100.00 % of them hits") && all.contains("lru + list-order    66.67 %"), "\(all)")
+        #expect(
+            all.contains("2 openings, 100.00 % of them hits") && all.contains("lru + list-order    66.67 %"), "\(all)")
         // Without room for thumbnails beside both pictures, something leaves.
         let few = try run("110B")
         #expect(few.contains("2 openings, 100.00 % of them hits") && !few.contains("66.67 %"), "\(few)")

@@ -117,7 +117,8 @@ struct ListDrivingTests {
         request(90, at: 0)
         request(91, at: 0)
         #expect(victims(of: [1, 2], holding: [90, 91], room: 3) == [])
-        #expect(victims(of: [3, 4, 5], holding: [91, 1], room: 2) == [91, 1], "90 was not held, and 1 is not requested")
+        #expect(
+            victims(of: [3, 4, 5], holding: [91, 1], room: 2) == [91, 1], "90 was not held, and 1 is not requested")
         let shared = PrefetchDriver(
             script, budget: .unlimited, idleTime: 10, timers: nil, maxConcurrent: 1, servesOneUser: false)
         _ = shared.access(Access(entry: 90, time: 0, user: 1, object: 90), isHit: false)
