@@ -40,22 +40,15 @@ final class ObservedSamples {
         generator = SplitMix64(seed: seed ^ 0xE81D)
     }
 
-    /// Predicts labelled samples that a network is about to learn from, and counts each.
+    /// Counts labelled samples that a network has predicted and is about to learn from.
     ///
     /// - Parameter isReady: whether the network has learned enough to decide.
     func observe(
-        _ rows: UnsafePointer<UInt8>, count: Int, by network: inout Perceptron, steps: Int, isReady: Bool
+        _ rows: UnsafePointer<UnsafePointer<UInt8>>, _ logits: UnsafePointer<Float>, count: Int,
+        by network: borrowing Perceptron, steps: Int, isReady: Bool
     ) {
-        let inputs = HeapArray<Float>(repeating: 0, count: count * Feature.width)
-        let logits = HeapArray<Float>(repeating: 0, count: count)
-        for index in 0..<count {
-            network.vectors.decode(rows + index * SampleRow.width, into: inputs.base + index * Feature.width)
-        }
-        network.forward(inputs.base, rows: count, logits: logits.base)
         if latest.steps != steps { latest = Network(steps: steps, weights: network.weights) }
-        for index in 0..<count {
-            self.count(rows + index * SampleRow.width, logit: logits[index], by: latest, isReady: isReady)
-        }
+        for index in 0..<count { self.count(rows[index], logit: logits[index], by: latest, isReady: isReady) }
     }
 
     /// Counts a labelled sample, and keeps it if it is one of those observed, the network is ready and the draw says so.

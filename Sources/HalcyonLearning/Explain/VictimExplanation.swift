@@ -87,9 +87,9 @@ public struct VictimExplanation: Sendable, Codable {
             }
             let features = groups.flatMap(\.features).filter { $0.place < inputs }
             return Candidate(
-                entry: observed.entry, object: observed.object, user: observed.user == .max ? nil : observed.user,
-                isNewObject: observed.isNewObject, scoredAt: scored.request,
-                score: Double(observed.score),
+                entry: observed.object.entry, object: observed.object.object,
+                user: observed.object.user == .max ? nil : observed.object.user,
+                isNewObject: observed.isNewObject, scoredAt: scored.request, score: Double(observed.score),
                 probability: NetworkEvaluator.probability(logits[0]),
                 features: Dictionary(uniqueKeysWithValues: features.map { ($0.name, Int(scored.row[$0.place])) }),
                 contributions: explained.indices.map {

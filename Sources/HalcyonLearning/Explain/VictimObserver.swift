@@ -49,10 +49,9 @@ final class VictimObserver {
         func observation(_ object: ScoredResident, in policy: borrowing LearnedPolicy) -> VictimRecord.Observation {
             let isNew = object.slot == policy.newObject
             let earlier = comparesAll && !isNew ? nil : kept[object.slot]
-            let record = policy.history.records[Int(object.slot)]
             return VictimRecord.Observation(
-                entry: record.entry, object: record.object, user: record.user, isNewObject: isNew,
-                score: object.score, scored: earlier ?? features(of: object.slot, in: policy))
+                object: policy.history.records[Int(object.slot)], isNewObject: isNew, score: object.score,
+                scored: earlier ?? features(of: object.slot, in: policy))
         }
         watch.record = VictimRecord(
             request: policy.now, decider: decider, victim: observation(victim, in: policy),
@@ -79,21 +78,23 @@ final class VictimObserver {
             if !isOld[place] { break }
             isOld[place] = false
             kept[runnerUp.slot] = features(of: runnerUp.slot, in: policy)
-            scores[place] = policy.scorer.score(policy.history.records[Int(runnerUp.slot)], at: policy.instant)
+            scores[place] = policy.sampler.score(
+                policy.history.records.base + Int(runnerUp.slot), at: policy.instant)
         }
         return runnerUp
     }
 
     /// Returns the features of an object now, and the network's weights.
     private func features(of slot: UInt32, in policy: borrowing LearnedPolicy) -> VictimRecord.Scored {
-        let (learner, record) = (policy.model.learner, policy.history.records[Int(slot)])
+        let (learner, record) = (policy.model.learner, policy.history.records.base + Int(slot))
         let row = HeapArray<UInt8>(repeating: 0, count: SampleRow.width)
         learner.pointee.features.write(record, at: policy.instant, into: row.base)
         let weights = watch.weights(after: learner.pointee.trainer.decidingSteps) {
             learner.pointee.trainer.decidingWeights
         }
         return VictimRecord.Scored(
-            request: policy.now, row: (0..<row.count).map { row[$0] }, logSize: record.logSize, weights: weights)
+            request: policy.now, row: (0..<row.count).map { row[$0] }, logSize: record.pointee.logSize,
+            weights: weights)
     }
 }
 
@@ -128,11 +129,8 @@ final class VictimWatch {
 struct VictimRecord {
     /// An object that was compared.
     struct Observation {
-        let entry: EntryID
-        /// The object's number among all caches that share the model.
-        let object: UInt32
-        /// The user of the last access; with per-user caches the user of the cache.
-        let user: UInt32
+        /// Its record at the eviction.
+        let object: ObjectRecord
         /// Whether it is the requested object, which might have been refused instead.
         let isNewObject: Bool
         /// The score by the expert that decided, or by recency if a shadow did; the lowest one is the victim.

@@ -86,6 +86,13 @@ package enum Feature {
     }
 }
 
+/// The features of an object at one instant (``Feature``), and the label: 41 bytes.
+enum SampleRow {
+    static let width = Feature.width + 1
+    /// 1 if the object was requested again within the window, once that is known; else 0.
+    static let label = Feature.width
+}
+
 /// The names of the features in model files and reports.
 extension Feature {
     /// The name of each place of a row.
@@ -98,54 +105,33 @@ extension FeatureGroups {
         let group: FeatureGroups
         let name: String
         let features: [(place: Int, name: String)]
+
+        /// The group whose features are at the places from `first` on.
+        fileprivate init(_ group: FeatureGroups, _ name: String, from first: Int, _ features: [String]) {
+            (self.group, self.name) = (group, name)
+            self.features = features.enumerated().map { (first + $0.offset, $0.element) }
+        }
     }
 
     /// The groups in the order of lists.
     static let named: [Named] = [
+        Named(.recency, "recency", from: Feature.age, ["age", "gap_1", "gap_2", "gap_3", "since_first"]),
         Named(
-            group: .recency, name: "recency",
-            features: [
-                (Feature.age, "age"), (Feature.gap1, "gap_1"), (Feature.gap2, "gap_2"), (Feature.gap3, "gap_3"),
-                (Feature.sinceFirst, "since_first"),
-            ]),
+            .frequency, "frequency", from: Feature.count0,
+            ["count_0", "count_1", "count_2", "count_3", "accesses", "worth", "resident_accesses"]),
+        Named(.size, "size", from: Feature.size, ["size"]),
         Named(
-            group: .frequency, name: "frequency",
-            features: [
-                (Feature.count0, "count_0"), (Feature.count1, "count_1"), (Feature.count2, "count_2"),
-                (Feature.count3, "count_3"), (Feature.accesses, "accesses"), (Feature.worth, "worth"),
-                (Feature.residentAccesses, "resident_accesses"),
-            ]),
-        Named(group: .size, name: "size", features: [(Feature.size, "size")]),
+            .category, "category", from: Feature.categoryFast,
+            ["category_fast", "category_slow", "category_age", "category_reuse", "category_gap"]),
         Named(
-            group: .category, name: "category",
-            features: [
-                (Feature.categoryFast, "category_fast"), (Feature.categorySlow, "category_slow"),
-                (Feature.categoryAge, "category_age"), (Feature.categoryReuse, "category_reuse"),
-                (Feature.categoryGap, "category_gap"),
-            ]),
+            .user, "user", from: Feature.userRate,
+            ["user_rate", "user_age", "user_share", "user_gap", "user_distinct", "user_reuse"]),
         Named(
-            group: .user, name: "user",
-            features: [
-                (Feature.userRate, "user_rate"), (Feature.userAge, "user_age"), (Feature.userShare, "user_share"),
-                (Feature.userGap, "user_gap"), (Feature.userDistinct, "user_distinct"),
-                (Feature.userReuse, "user_reuse"),
-            ]),
+            .time, "time", from: Feature.seconds,
+            ["seconds", "day_phase", "day_quadrature", "week_phase", "week_quadrature"]),
         Named(
-            group: .time, name: "time",
-            features: [
-                (Feature.seconds, "seconds"), (Feature.dayPhase, "day_phase"),
-                (Feature.dayQuadrature, "day_quadrature"), (Feature.weekPhase, "week_phase"),
-                (Feature.weekQuadrature, "week_quadrature"),
-            ]),
-        Named(
-            group: .activity, name: "activity",
-            features: [
-                (Feature.sinceUser, "since_user"), (Feature.sessionLength, "session_length"),
-                (Feature.userAccesses, "user_accesses"),
-            ]),
-        Named(
-            group: .workload, name: "workload",
-            features: zip(Feature.workload, WorkloadStatistics.names).map { ($0, $1) }),
+            .activity, "activity", from: Feature.sinceUser, ["since_user", "session_length", "user_accesses"]),
+        Named(.workload, "workload", from: Feature.workload.lowerBound, WorkloadStatistics.names),
     ]
 
     /// The names of the groups in this set, in their order.

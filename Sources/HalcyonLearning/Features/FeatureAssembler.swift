@@ -42,14 +42,18 @@ struct FeatureAssembler: ~Copyable {
     }
 
     /// Writes the features of an object as bytes.
-    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, into row: UnsafeMutablePointer<UInt8>) {
-        describe(record, at: instant)
+    mutating func write(
+        _ record: UnsafePointer<ObjectRecord>, at instant: FeatureInstant, into row: UnsafeMutablePointer<UInt8>
+    ) {
+        describe(record.pointee, at: instant)
         scales.pack(numbers.base, into: row)
     }
 
     /// Writes the features of an object as inputs of a network, equal to those of its bytes.
-    mutating func write(_ record: ObjectRecord, at instant: FeatureInstant, inputs: UnsafeMutablePointer<Float>) {
-        describe(record, at: instant)
+    mutating func write(
+        _ record: UnsafePointer<ObjectRecord>, at instant: FeatureInstant, inputs: UnsafeMutablePointer<Float>
+    ) {
+        describe(record.pointee, at: instant)
         scales.encode(numbers.base, into: inputs)
     }
 
@@ -140,11 +144,7 @@ struct FeatureAssembler: ~Copyable {
             row[Feature.sinceFirst * stride] = FastMath.float(record.ageOfFirst(at: instant.request))
         }
         if uses.frequency {
-            let counts = record.counts.counts
-            row[Feature.count0 * stride] = counts.c0
-            row[Feature.count1 * stride] = counts.c1
-            row[Feature.count2 * stride] = counts.c2
-            row[Feature.count3 * stride] = counts.c3
+            record.counts.counts.write(to: row + Feature.count0 * stride, stride: stride)
             row[Feature.accesses * stride] = FastMath.float(small: UInt32(record.accesses))
             row[Feature.residentAccesses * stride] = FastMath.float(small: UInt32(record.residentAccesses))
             row[Feature.worth * stride] = record.priority - instant.greedyDualClock

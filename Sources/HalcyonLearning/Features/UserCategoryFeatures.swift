@@ -39,6 +39,8 @@ package struct UserCategoryFeatures: ~Copyable {
     @usableFromInline package internal(set) var clock = 0
     /// The second of the last access.
     private var second: UInt32 = 0
+    /// The time of day and of the week at a second, which many rows share.
+    private var time = (second: UInt32(0), day: PeriodicTime(0, of: 86_400), week: PeriodicTime(0, of: 604_800))
 
     package init(_ groups: FeatureGroups, bounds: Bounds) {
         uses = FeatureSwitches(groups)
@@ -145,12 +147,14 @@ package struct UserCategoryFeatures: ~Copyable {
     }
 
     /// Writes the time of day and of the week of the last access into a row.
-    package func writeTime(into row: UnsafeMutablePointer<Float>) {
-        let (day, week) = (PeriodicTime(second, of: 86_400), PeriodicTime(second, of: 604_800))
-        row[Feature.dayPhase] = day.wave
-        row[Feature.dayQuadrature] = day.quadrature
-        row[Feature.weekPhase] = week.wave
-        row[Feature.weekQuadrature] = week.quadrature
+    package mutating func writeTime(into row: UnsafeMutablePointer<Float>) {
+        if time.second != second {
+            time = (second, PeriodicTime(second, of: 86_400), PeriodicTime(second, of: 604_800))
+        }
+        row[Feature.dayPhase] = time.day.wave
+        row[Feature.dayQuadrature] = time.day.quadrature
+        row[Feature.weekPhase] = time.week.wave
+        row[Feature.weekQuadrature] = time.week.quadrature
     }
 
     @inline(__always)

@@ -69,6 +69,16 @@ struct ObjectHistory: ~Copyable {
         if older != ObjectRecord.none { halcyon_prefetch(records.base + Int(older)) }
     }
 
+    /// Calls `body` with the record of each resident, the least recent first.
+    @inline(__always)
+    func forEachResident(_ body: (ObjectRecord) -> Void) {
+        var slot = oldest
+        while slot != ObjectRecord.none {
+            body(records[Int(slot)])
+            slot = records[Int(slot)].newer
+        }
+    }
+
     /// Returns whether an object has a ghost.
     func remembersGhost(_ entry: EntryID) -> Bool {
         let place = places[entry]

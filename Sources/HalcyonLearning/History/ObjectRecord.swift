@@ -31,10 +31,10 @@ struct ObjectRecord: BitwiseCopyable {
     var user = UInt32.max
     /// The newest pending sample of this object.
     var pending = none
+    /// Accesses decayed at four time scales, as of the last access. They are aligned to 8 bytes, hence the place.
+    var counts = DecayedCounts.Short()
     /// The priority by ``GreedyDual``.
     var priority: Float = 0
-    /// Accesses decayed at four time scales, as of the last access.
-    var counts = DecayedCounts.Short()
     /// The binary logarithm of the object's size, in 1,024ths.
     private var shortLogSize: UInt16 = 0
     /// All accesses that are remembered.
@@ -82,7 +82,7 @@ struct ObjectRecord: BitwiseCopyable {
     @inline(__always)
     func lastRequest(asOf now: Int) -> Int { now &- Int(age(at: now)) }
 
-    /// Returns the score by ``Expert/recency``: lower for an older last access.
+    /// Returns the score by recency: lower for an older last access.
     @inline(__always)
     func recency(at now: Int) -> Float { -Float(age(at: now)) }
 

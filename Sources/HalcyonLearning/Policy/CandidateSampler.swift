@@ -19,6 +19,7 @@ struct CandidateSampler: ~Copyable {
     /// The decisions since then, by their weights.
     private var served = 0
     private let learner: UnsafeMutablePointer<Learner>
+    private let missCost: MissCost
     /// The parameters `candidates` and `evictions`.
     private let drawnTogether: Int
     private let mostEvictions: Int
@@ -26,6 +27,7 @@ struct CandidateSampler: ~Copyable {
 
     init(learner: UnsafeMutablePointer<Learner>, parameters: LearnedParameters, usesUniformSizes: Bool) {
         self.learner = learner
+        missCost = parameters.missCost
         drawnTogether = parameters.candidates
         mostEvictions = parameters.evictions
         self.usesUniformSizes = usesUniformSizes
@@ -119,8 +121,7 @@ struct CandidateSampler: ~Copyable {
     ///
     /// - Parameter newObject: the record of the object that is not resident yet, or `none`.
     mutating func drawScored(
-        _ history: inout ObjectHistory, _ generator: inout SplitMix64, newObject: UInt32,
-        scorer: inout NetworkScorer, at instant: FeatureInstant
+        _ history: inout ObjectHistory, _ generator: inout SplitMix64, newObject: UInt32, at instant: FeatureInstant
     ) {
         let records = history.records.base
         let (drawn, scores) = (learner.pointee.drawn.base, learner.pointee.scores.base)
@@ -132,7 +133,7 @@ struct CandidateSampler: ~Copyable {
             // If most records are free, because there were many more residents once, random draws may find none.
             drawn[index] = slot == ObjectRecord.none ? nextFromTail(&history) : slot
         }
-        scorer.score(drawn, count: drawnTogether, of: records, at: instant, into: scores)
+        score(drawn, count: drawnTogether, of: records, at: instant, into: scores)
         for index in 0..<drawnTogether {
             let slot = drawn[index]
             let place = records[Int(slot)].candidate
@@ -174,17 +175,41 @@ struct CandidateSampler: ~Copyable {
 
     /// Scores all candidates by an expert.
     mutating func score(
-        by expert: Expert, of records: UnsafeMutablePointer<ObjectRecord>, scorer: inout NetworkScorer,
-        at instant: FeatureInstant
+        by expert: Expert, of records: UnsafeMutablePointer<ObjectRecord>, at instant: FeatureInstant
     ) {
         let (slots, scores, count) = (candidates.slots.base, candidates.scores.base, candidates.count)
         switch expert {
         case .greedyDual:
             for place in 0..<count { scores[place] = records[Int(slots[place])].priority }
         case .network:
-            scorer.score(slots, count: count, of: records, at: instant, into: scores)
+            score(slots, count: count, of: records, at: instant, into: scores)
         }
         candidates.scoresChanged(scoring: scoring)
+    }
+
+    /// Scores `count` residents, at least one, by the network in one product. O(count × weights).
+    private func score(
+        _ slots: UnsafePointer<UInt32>, count: Int, of records: UnsafePointer<ObjectRecord>,
+        at instant: FeatureInstant, into scores: UnsafeMutablePointer<Float>
+    ) {
+        let learner = learner
+        learner.pointee.features.write(
+            slots, count: count, of: records, at: instant, columns: learner.pointee.trainer.inputs)
+        learner.pointee.trainer.predict(columns: count, logits: scores)
+        var place = 0
+        while place < count {
+            scores[place] = missCost.score(
+                logit: scores[place], logSize: records[Int(slots[place])].logSize, usesUniformSizes: usesUniformSizes)
+            place &+= 1
+        }
+    }
+
+    /// Returns the network's score of one object now. O(weights).
+    func score(_ record: UnsafePointer<ObjectRecord>, at instant: FeatureInstant) -> Float {
+        let learner = learner
+        learner.pointee.features.write(record, at: instant, inputs: learner.pointee.trainer.inputs)
+        let logit = learner.pointee.trainer.predict()
+        return missCost.score(logit: logit, logSize: record.pointee.logSize, usesUniformSizes: usesUniformSizes)
     }
 
     /// Returns the candidate with the lowest score, and whether the score is of the latest scoring.

@@ -8,8 +8,8 @@ import HalcyonEviction
 /// - `SampleLabeller` takes samples and labels them: is the object requested again within the `LabelWindow`?
 /// - `OnlineTrainer` trains the network (`Perceptron`) on labelled samples.
 /// - `FeatureAssembler` computes the network's inputs from the object, its categories and its users (`Feature`).
-/// - `CandidateSampler` samples the residents that are compared, and has their scores.
-/// - `NetworkScorer` and `GreedyDual` are the experts that score residents.
+/// - `CandidateSampler` samples the residents that are compared, and scores them by one of two experts: the network or
+///   `GreedyDual`.
 /// - `Referee` simulates other policies, and hands decisions to one that saves more.
 ///
 /// Trainer and features belong to the ``LearnedModel``, which several caches may share.
@@ -48,6 +48,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     let parameters: LearnedParameters
     let usesUniformSizes: Bool
     private let usesWorkload: Bool
+    /// Whether a network is trained.
+    private let learns: Bool
     let model: LearnedModel
     /// The model's state; alive as long as ``model`` is.
     ///
@@ -62,7 +64,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     var history: ObjectHistory
     private var labeller: SampleLabeller
     var sampler: CandidateSampler
-    private(set) var scorer: NetworkScorer
     var greedyDual: GreedyDual
     private var referee = Referee()
     private var workload = WorkloadStatistics()
@@ -101,6 +102,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes
         usesWorkload = parameters.groups.contains(.workload)
+        learns = parameters.learns
         self.model = model
         self.learner = learner
         ownsModel = model.servesOneCache
@@ -110,7 +112,6 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         labeller = SampleLabeller(learner: learner, parameters: parameters, context: context)
         sampler = CandidateSampler(
             learner: learner, parameters: parameters, usesUniformSizes: context.usesUniformSizes)
-        scorer = NetworkScorer(learner: learner, missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         greedyDual = GreedyDual(missCost: missCost, usesUniformSizes: context.usesUniformSizes)
         observer = model.watch.map { VictimObserver($0) }
         generator = SplitMix64(seed: context.seed)
@@ -235,6 +236,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     // MARK: The steps of every request
 
     /// Starts a request: advances the time, and labels the samples whose label window has passed.
+    @inline(__always)
     private mutating func begin(_ access: Access, isMiss: Bool) {
         now &+= 1
         missRatio += ((isMiss ? 1 : 0) - missRatio) * (now < 900 ? 1 / Double(100 + now) : 0.001)
@@ -319,12 +321,12 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         newObjectScore = nil
         if greedyDual.clockIsLong { restartGreedyDual() }
         let last = expert
-        expert = learner.pointee.trainer.isReady && parameters.learns ? .network : .greedyDual
+        expert = learner.pointee.trainer.isReady && learns ? .network : .greedyDual
         if expert == .network && last == .network && sampler.keepsScores(residents: history.count) {
-            sampler.drawScored(&history, &generator, newObject: newObject, scorer: &scorer, at: instant)
+            sampler.drawScored(&history, &generator, newObject: newObject, at: instant)
         } else {
             sampler.draw(&history, &generator, newObject: newObject, missRatio: missRatio)
-            sampler.score(by: expert, of: history.records.base, scorer: &scorer, at: instant)
+            sampler.score(by: expert, of: history.records.base, at: instant)
         }
         if usesUniformSizes { sampleVictims() }
         observer?.scoredCandidates(by: self)
@@ -333,19 +335,15 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Starts the clock of ``GreedyDual`` again. The caller then scores all candidates again.
     @inline(never)
     private mutating func restartGreedyDual() {
-        let (records, newObject, oldest, now) = (history.records.base, newObject, history.oldest, now)
-        greedyDual.restart { amount in
-            var residents: [(slot: UInt32, priority: Float, last: Int)] = []
-            var slot = oldest
-            while slot != ObjectRecord.none {
-                let record = records + Int(slot)
-                record.pointee.priority -= amount
-                residents.append((slot, record.pointee.priority, record.pointee.lastRequest(asOf: now)))
-                slot = record.pointee.newer
-            }
-            if newObject != ObjectRecord.none { records[Int(newObject)].priority -= amount }
-            return residents
+        let amount = greedyDual.restart()
+        var slot = history.oldest
+        while slot != ObjectRecord.none {
+            let record = history.records.base + Int(slot)
+            record.pointee.priority -= amount
+            greedyDual.update(slot, priority: record.pointee.priority, now: record.pointee.lastRequest(asOf: now))
+            slot = record.pointee.newer
         }
+        if newObject != ObjectRecord.none { history.records[Int(newObject)].priority -= amount }
     }
 
     /// Takes samples of the candidate that leaves next, and of the one that LRU would evict: of mistakes that are worth most. With
@@ -376,8 +374,8 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     /// Returns the score of an object now.
     private func score(_ slot: UInt32) -> Float {
         observer?.scored(slot, by: self)
-        let record = history.records[Int(slot)]
-        return expert == .network ? scorer.score(record, at: instant) : record.priority
+        let record = history.records.base + Int(slot)
+        return expert == .network ? sampler.score(record, at: instant) : record.pointee.priority
     }
 
     /// Whether the expert that decides compares all residents, not only the candidates.

@@ -54,11 +54,9 @@ struct Referee: ~Copyable {
     private static let thinning = 4
 
     /// The shadows of all objects with uniform sizes. Once there are shadows of a sample, only those that were ahead there.
-    private(set) var full: [PolicyShadow] = []
-    private var fullNumbers = ShadowNumbers()
+    private(set) var full = ShadowGroup()
     /// The shadows of the sample. With variable sizes the sample begins as all objects.
-    private var sampled: [PolicyShadow] = []
-    private var sampleNumbers = ShadowNumbers()
+    private var sampled = ShadowGroup()
     /// The binary logarithm of the objects for each one in the sample.
     private var shift = 0
     /// The objects that were drawn for the sample or not.
@@ -79,7 +77,7 @@ struct Referee: ~Copyable {
     private var failures = 0
     /// The residents that left the leader, the oldest first. They may have returned to it, or have left this cache.
     private var surplus = ArraySlice<EntryID>()
-    private var victims: [EntryID] = []
+    private var evicted: [EntryID] = []
     /// The most residents at an eviction. With variable sizes they bound those of the shadows, because the owner of a cache
     /// may limit their number, which policies do not receive.
     private var mostSeen = 0
@@ -128,10 +126,8 @@ struct Referee: ~Copyable {
 
     /// The heap bytes. Those of shadows of all objects of a large cache count as bytes of its residents.
     var metadataBytes: MetadataBytes {
-        let sample = sampled.reduce(sampleNumbers.byteCount) { $0 + $1.cache.metadataBytes.total }
-        let all = full.reduce(fullNumbers.byteCount + surplus.count * MemoryLayout<EntryID>.stride) {
-            $0 + $1.cache.metadataBytes.total
-        }
+        let sample = sampled.byteCount
+        let all = full.byteCount + surplus.count * MemoryLayout<EntryID>.stride
         let bits = recencyGuard.byteCount
         return context.capacity > Referee.mostResidents && context.usesUniformSizes
             ? MetadataBytes(fixed: sample, perResident: all + bits)
@@ -139,7 +135,7 @@ struct Referee: ~Copyable {
     }
 
     /// The shadows whose results can lead to an override.
-    var activeShadows: [PolicyShadow] { sampled.isEmpty ? full : sampled }
+    var activeShadows: [PolicyShadow] { sampled.isEmpty ? full.shadows : sampled.shadows }
 
     /// Whether a shadow is followed.
     var isFollowing: Bool { leader != nil }
@@ -149,20 +145,19 @@ struct Referee: ~Copyable {
 
     private mutating func start() {
         (leader, surplus, learnerDecisions, failures) = (nil, [], 0, 0)
-        (full, sampled) = ([], [])
-        fullNumbers = ShadowNumbers()
+        full = ShadowGroup()
+        sampled = ShadowGroup()
         guard context.usesUniformSizes else {
-            sampled = [PolicyShadow(.lru, cache: makeCache(.lru, shift: shift))]
-            sampleNumbers = ShadowNumbers(isSample: shift > 0)
+            sampled = ShadowGroup([makeShadow(.lru, shift: shift)], isSample: shift > 0)
             return
         }
         shift = Referee.uniformShift(context.capacity)
-        sampleNumbers = ShadowNumbers(isSample: true)
-        let beginsWithSample = context.capacity > Referee.mostResidents
-        let shadows = [SimulatedPolicy.s3FIFO, .wTinyLFU, .lirs].map {
-            PolicyShadow($0, cache: makeCache($0, shift: beginsWithSample ? shift : 0))
+        let policies = [SimulatedPolicy.s3FIFO, .wTinyLFU, .lirs]
+        if context.capacity > Referee.mostResidents {
+            sampled = ShadowGroup(policies.map { makeShadow($0, shift: shift) }, isSample: true)
+        } else {
+            full = ShadowGroup(policies.map { makeShadow($0, shift: 0) })
         }
-        if beginsWithSample { sampled = shadows } else { full = shadows }
     }
 
     /// The smallest shift by which a sample fits the bound.
@@ -172,8 +167,13 @@ struct Referee: ~Copyable {
         return shift
     }
 
-    private func makeCache(_ policy: SimulatedPolicy, shift: Int) -> AnyCache {
-        policy.makeCache(capacity: context.capacity >> shift, beside: context)
+    private func makeShadow(_ policy: SimulatedPolicy, shift: Int) -> PolicyShadow {
+        PolicyShadow(policy, cache: policy.makeCache(capacity: context.capacity >> shift, beside: context))
+    }
+
+    private mutating func forEachShadow(_ change: (inout PolicyShadow) -> Void) {
+        full.forEach(change)
+        sampled.forEach(change)
     }
 
     // MARK: Requests
@@ -210,55 +210,26 @@ struct Referee: ~Copyable {
     ) {
         var differs = false
         time = access.time
+        let cost = Double(missCost.cost(size: access.size))
         if record.pointee.isSampled && !sampled.isEmpty {
             if !context.usesUniformSizes {
                 if history.count >> shift > Referee.mostResidents { thin(history: history) }
                 if isTrimmed && history.count > mostSeen { see(history.count) }
             }
-            differs = serveSample(access, isMiss: isMiss, record: record)
-        }
-        if !full.isEmpty {
-            var numbered = access
-            numbered.entry = fullNumbers.number(of: access.entry)
-            for index in full.indices {
-                let isHit = full[index].cache.access(numbered).isHit
-                if !isHit { collectVictims(of: index, history: history) }
-                if isHit != isMiss { continue }
-                differs = true
-                full[index].count(difference(isHit, size: access.size))
+            // With variable sizes, an object that is not new and has no number was drawn for a larger sample.
+            if !context.usesUniformSizes, shift > 0, record.pointee.accesses > 0, !sampled.knows(access.entry) {
+                record.pointee.isSampled = draw(Referee.thinning)
+            }
+            if record.pointee.isSampled {
+                differs = sampled.serve(access, isMiss: isMiss, cost: cost, leader: nil, evicted: &evicted).differs
             }
         }
+        if !full.isEmpty {
+            let served = full.serve(access, isMiss: isMiss, cost: cost, leader: leader, evicted: &evicted)
+            if served.leaderMissed { addToSurplus(history: history) }
+            if served.differs { differs = true }
+        }
         if differs { select(history: history) }
-    }
-
-    /// Serves a request in the shadows of the sample, and returns whether one of them differs.
-    private mutating func serveSample(
-        _ access: Access, isMiss: Bool, record: UnsafeMutablePointer<ObjectRecord>
-    ) -> Bool {
-        // With variable sizes, an object that is not new and has no number was drawn for a larger sample.
-        if !context.usesUniformSizes, shift > 0, record.pointee.accesses > 0,
-            sampleNumbers.known(access.entry) == nil
-        {
-            record.pointee.isSampled = draw(Referee.thinning)
-            if !record.pointee.isSampled { return false }
-        }
-        var numbered = access
-        numbered.entry = sampleNumbers.number(of: access.entry)
-        var differs = false
-        for index in sampled.indices {
-            let isHit = sampled[index].cache.access(numbered).isHit
-            if !isHit { dropVictims(of: sampled[index]) }
-            if isHit != isMiss { continue }
-            differs = true
-            sampled[index].count(difference(isHit, size: access.size))
-        }
-        return differs
-    }
-
-    /// What counts for a shadow that differs from this cache.
-    private func difference(_ isHit: Bool, size: Int) -> Double {
-        let cost = Double(missCost.cost(size: size))
-        return isHit ? cost : -cost
     }
 
     /// Removes an object that the owner of the cache removes, or a filter in front of the policy refuses.
@@ -266,12 +237,8 @@ struct Referee: ~Copyable {
     /// - Parameter last: the request of its last access.
     mutating func remove(_ entry: EntryID, last: Int) {
         if isGuarded { recencyGuard.remove(last: last) }
-        if let number = sampleNumbers.known(entry) { Referee.remove(number, from: sampled) }
-        if let number = fullNumbers.known(entry) { Referee.remove(number, from: full) }
-    }
-
-    private static func remove(_ number: UInt32, from shadows: [PolicyShadow]) {
-        for shadow in shadows where shadow.cache.contains(number) { shadow.cache.remove(number) }
+        sampled.remove(entry)
+        full.remove(entry)
     }
 
     /// Forgets an object that the learner's history has forgotten, so that its number may be reused. Amortised O(1).
@@ -281,14 +248,8 @@ struct Referee: ~Copyable {
     }
 
     private mutating func retire(_ entry: EntryID) {
-        Referee.retire(entry, from: &sampleNumbers, of: sampled)
-        Referee.retire(entry, from: &fullNumbers, of: full)
-    }
-
-    private static func retire(_ entry: EntryID, from numbers: inout ShadowNumbers, of shadows: [PolicyShadow]) {
-        guard let number = numbers.retire(entry) else { return }
-        remove(number, from: shadows)
-        if numbers.needsFreeing { numbers.free { number in shadows.contains { $0.cache.remembers(number) } } }
+        sampled.retire(entry)
+        full.retire(entry)
     }
 
     /// Removes an object that leaves because the owner of the cache lowers a limit or frees memory, which another policy could
@@ -310,14 +271,9 @@ struct Referee: ~Copyable {
             return restart(history: history)
         }
         limitSampled()
-        for index in full.indices {
-            full[index].cache.limit(
-                capacity: context.capacity, count: .max, at: Access(entry: .none), victims: &victims)
-            collectVictims(of: index, history: history)
-        }
+        full.limit(capacity: context.capacity)
         endFollowing()
-        for index in full.indices { full[index].total = Balance() }
-        for index in sampled.indices { sampled[index].total = Balance() }
+        forEachShadow { $0.total = Balance() }
     }
 
     /// Lets the shadows hold as many objects as this cache does now.
@@ -327,30 +283,15 @@ struct Referee: ~Copyable {
     }
 
     private mutating func limitSampled() {
-        for shadow in sampled {
-            let count = mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1)
-            shadow.cache.limit(
-                capacity: context.capacity >> shift, count: count, at: Access(entry: .none), victims: &victims)
-            victims.removeAll(keepingCapacity: true)
-        }
+        sampled.limit(
+            capacity: context.capacity >> shift, count: mostSeen == 0 ? Int.max : max(mostSeen >> shift, 1))
     }
 
     /// Adds residents that left the leader to the surplus.
-    private mutating func collectVictims(of index: Int, history: borrowing ObjectHistory) {
-        full[index].cache.takeVictims(into: &victims)
-        if full[index].policy == leader {
-            for victim in victims {
-                let entry = fullNumbers.entry(of: victim)
-                if history.resident(entry) != ObjectRecord.none { surplus.append(entry) }
-            }
-            if surplus.count > 2 * history.count + 64 { findSurplus(history: history) }
-        }
-        victims.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func dropVictims(of shadow: PolicyShadow) {
-        shadow.cache.takeVictims(into: &victims)
-        victims.removeAll(keepingCapacity: true)
+    private mutating func addToSurplus(history: borrowing ObjectHistory) {
+        for entry in evicted where history.resident(entry) != ObjectRecord.none { surplus.append(entry) }
+        evicted.removeAll(keepingCapacity: true)
+        if surplus.count > 2 * history.count + 64 { findSurplus(history: history) }
     }
 
     /// Goes on with the shadow of LRU on a smaller sample.
@@ -363,18 +304,14 @@ struct Referee: ~Copyable {
     /// Starts again in a cache that has residents. Differences count after a turnover.
     private mutating func restart(history: borrowing ObjectHistory) {
         start()
-        for index in full.indices { full[index].decisionsUntilFair = history.count }
-        for index in sampled.indices { sampled[index].decisionsUntilFair = history.count }
+        let turnover = history.count
+        forEachShadow { $0.decisionsUntilFair = turnover }
     }
 
     // MARK: Decisions
 
     /// Returns whether the leader, which is not LRU, holds an object.
-    func leaderHolds(_ entry: EntryID) -> Bool {
-        guard let number = fullNumbers.known(entry), let shadow = full.first(where: { $0.policy == leader })
-        else { return false }
-        return shadow.cache.contains(number)
-    }
+    func leaderHolds(_ entry: EntryID) -> Bool { full.holds(entry, by: leader) }
 
     /// Removes and returns the next object that left the leader and did not return; `nil` if there is none.
     mutating func nextSurplus() -> EntryID? {
@@ -388,8 +325,7 @@ struct Referee: ~Copyable {
     mutating func countDecision(residents: Int) -> Bool {
         if full.isEmpty && sampled.isEmpty { return false }
         if !context.usesUniformSizes && residents > mostSeen { see(residents) }
-        for index in full.indices { full[index].awaitFairness() }
-        for index in sampled.indices { sampled[index].awaitFairness() }
+        forEachShadow { if $0.decisionsUntilFair > 0 { $0.decisionsUntilFair -= 1 } }
         guard leader != nil else {
             learnerDecisions += 1
             return learnerDecisions > Referee.turnoversUntilReview * max(residents, 16)
@@ -414,9 +350,7 @@ struct Referee: ~Copyable {
         if shift == 0 || full.isEmpty || !context.usesUniformSizes { return }
         if sampled.isEmpty {
             if isAhead { beginSample(history: history) }
-        } else if !sampled.contains(where: { shadow in
-            shadow.recent.excess > 0 && full.contains { $0.policy == shadow.policy }
-        }) {
+        } else if !full.shadows.contains(where: { (sampled.shadow(of: $0.policy)?.recent.excess ?? 0) > 0 }) {
             endFull()
         }
     }
@@ -424,7 +358,7 @@ struct Referee: ~Copyable {
     /// Follows the shadow that is furthest ahead, if it is ahead beyond chance.
     private mutating func select(history: borrowing ObjectHistory) {
         if context.usesUniformSizes { propose(history: history) }
-        let shadows = context.usesUniformSizes ? full : sampled
+        let shadows = context.usesUniformSizes ? full.shadows : sampled.shadows
         guard let best = shadows.max(by: { $0.recent.lead < $1.recent.lead }), best.policy != leader, best.isAhead,
             total(of: best.policy) > (leader.map { total(of: $0) } ?? 0)
         else { return }
@@ -444,48 +378,28 @@ struct Referee: ~Copyable {
 
     /// Begins shadows of all objects for those that are ahead on the sample. O(residents).
     private mutating func propose(history: borrowing ObjectHistory) {
-        for shadow in sampled
+        for shadow in sampled.shadows
         where min(shadow.recent.lead, shadow.total.lead) > Referee.errorsOfProposal
-            && !full.contains(where: { $0.policy == shadow.policy })
+            && full.shadow(of: shadow.policy) == nil
         {
-            var twin = PolicyShadow(shadow.policy, cache: makeCache(shadow.policy, shift: 0))
-            var slot = history.oldest
-            while slot != ObjectRecord.none {
-                let record = history.records[Int(slot)]
-                _ = twin.cache.access(Access(entry: fullNumbers.number(of: record.entry), time: time))
-                slot = record.newer
-            }
-            dropVictims(of: twin)
-            twin.decisionsUntilFair = history.count
-            full.append(twin)
+            full.add(makeShadow(shadow.policy, shift: 0), holding: history, sampled: false, at: time)
             learnerDecisions = -history.count
         }
     }
 
     /// Replaces the shadows of all objects by those of a sample, from the residents. O(residents).
     private mutating func beginSample(history: borrowing ObjectHistory) {
-        sampled = full.map { PolicyShadow($0.policy, cache: makeCache($0.policy, shift: shift)) }
-        var slot = history.oldest
-        while slot != ObjectRecord.none {
-            let record = history.records[Int(slot)]
-            if record.isSampled {
-                let access = Access(entry: sampleNumbers.number(of: record.entry), time: time)
-                for shadow in sampled { _ = shadow.cache.access(access) }
-            }
-            slot = record.newer
-        }
-        for index in sampled.indices {
-            dropVictims(of: sampled[index])
-            sampled[index].decisionsUntilFair = history.count
+        sampled = ShadowGroup(isSample: true)
+        for shadow in full.shadows {
+            sampled.add(makeShadow(shadow.policy, shift: shift), holding: history, sampled: true, at: time)
         }
         endFull()
     }
 
     /// Ends the shadows of all objects. The balances of those of the sample start again.
     private mutating func endFull() {
-        full = []
-        fullNumbers = ShadowNumbers()
-        for index in sampled.indices { sampled[index].total = Balance() }
+        full = ShadowGroup()
+        sampled.forEach { $0.total = Balance() }
         forgetRecent()
         learnerDecisions = 0
     }
@@ -494,16 +408,8 @@ struct Referee: ~Copyable {
     private mutating func findSurplus(history: borrowing ObjectHistory) {
         surplus = []
         if leader == .lru { return }
-        var slot = history.oldest
-        while slot != ObjectRecord.none {
-            let record = history.records[Int(slot)]
-            if !leaderHolds(record.entry) { surplus.append(record.entry) }
-            slot = record.newer
-        }
+        history.forEachResident { if !leaderHolds($0.entry) { surplus.append($0.entry) } }
     }
 
-    private mutating func forgetRecent() {
-        for index in full.indices { full[index].recent = Balance() }
-        for index in sampled.indices { sampled[index].recent = Balance() }
-    }
+    private mutating func forgetRecent() { forEachShadow { $0.recent = Balance() } }
 }

@@ -38,9 +38,8 @@ struct GivenNetwork: ~Copyable {
         _ network: inout Perceptron, _ input: UnsafePointer<Float>, rows: Int, labels: UnsafePointer<Float>,
         trained: UnsafePointer<Float>
     ) {
-        swap(&network.parameters, &weights)
-        network.forward(input, rows: rows, logits: logits.base)
-        swap(&network.parameters, &weights)
+        let logits = logits.base
+        serving(&network) { $0.forward(input, rows: rows, logits: logits) }
         for row in 0..<rows {
             let difference = GivenNetwork.loss(logits[row], labels[row]) - GivenNetwork.loss(trained[row], labels[row])
             balance.count(Double(difference), keeping: 1)

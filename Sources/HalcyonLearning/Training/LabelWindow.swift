@@ -45,6 +45,7 @@ struct LabelWindow: BitwiseCopyable {
     }
 
     /// Returns the window of a cache with so many residents, in requests: at most 10⁹. O(1).
+    @inline(__always)
     func requests(residents: Double, missRatio: Double, usesUniformSizes: Bool = true) -> Int {
         let fewest = usesUniformSizes ? LabelWindow.fewestMisses.uniformSizes : LabelWindow.fewestMisses.variableSizes
         let misses = fewest + residents * base * Double(multiplier)

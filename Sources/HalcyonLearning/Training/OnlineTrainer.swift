@@ -129,40 +129,31 @@ struct OnlineTrainer: ~Copyable {
 
     /// Keeps the fresh samples, and takes a step if enough samples arrived.
     private mutating func processGroup() {
-        if given.exists { compareGroup() }
-        if let observer {
-            let (steps, isReady) = (steps, isReady)
-            observer.observe(fresh.base, count: freshCount, by: &network, steps: steps, isReady: isReady)
-        }
-        for index in 0..<freshCount where !isFrozen { buffer.add(fresh.base + index * SampleRow.width) }
+        defer { freshCount = 0 }
+        if given.exists || observer != nil { predictGroup() }
         samples += freshCount
-        if isFrozen {
-            freshCount = 0
-            return
-        }
+        if isFrozen { return }
+        for index in 0..<freshCount { buffer.add(fresh.base + index * SampleRow.width) }
         owed += freshCount
-        freshCount = 0
         if owed >= interval && buffer.count > 0 {
             owed = 0
             takeStep()
         }
     }
 
-    /// Compares the given network with the trained one on the fresh samples.
-    private mutating func compareGroup() {
-        let vectors = network.vectors
-        for index in 0..<freshCount {
-            let row = fresh.base + index * SampleRow.width
-            vectors.decode(row, into: input.base + index * Feature.width)
-            labels[index] = Float(row[SampleRow.label])
-        }
+    /// Predicts the fresh samples before the network learns from them, for the given network and for the observer.
+    private mutating func predictGroup() {
+        for index in 0..<freshCount { drawn[index] = UnsafePointer(fresh.base + index * SampleRow.width) }
+        decodeDrawn(freshCount)
         network.forward(input.base, rows: freshCount, logits: logits.base)
-        given.compare(&network, input.base, rows: freshCount, labels: labels.base, trained: logits.base)
+        observer?.observe(drawn.base, logits.base, count: freshCount, by: network, steps: steps, isReady: isReady)
+        if given.exists {
+            given.compare(&network, input.base, rows: freshCount, labels: labels.base, trained: logits.base)
+        }
     }
 
-    private mutating func takeStep() {
-        let rows = OnlineTrainer.batch
-        for index in 0..<rows { drawn[index] = buffer.draw(&generator, prefersRecent: offline == nil) }
+    /// Sets the inputs and the labels to those of the drawn samples.
+    private func decodeDrawn(_ rows: Int) {
         let vectors = network.vectors
         var index = 0
         while index < rows {
@@ -171,6 +162,12 @@ struct OnlineTrainer: ~Copyable {
             labels[index] = Float(row[SampleRow.label])
             index &+= 1
         }
+    }
+
+    private mutating func takeStep() {
+        let rows = OnlineTrainer.batch
+        for index in 0..<rows { drawn[index] = buffer.draw(&generator, prefersRecent: offline == nil) }
+        decodeDrawn(rows)
         descent.observe(input.base, rows: rows, for: &network)
         network.forward(input.base, rows: rows, logits: logits.base)
         network.backward(input.base, rows: rows, logits: logits.base, labels: labels.base)

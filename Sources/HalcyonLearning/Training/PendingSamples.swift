@@ -47,12 +47,16 @@ struct PendingSamples: ~Copyable {
         return (number, row)
     }
 
-    /// Removes the oldest sample if `window` requests have passed since it was taken, and returns its row; otherwise `nil`.
-    /// The row is valid until the next push.
+    /// Returns whether `window` requests have passed since the oldest sample was taken.
+    @inline(__always)
+    func isDue(now: Int, window: Int) -> Bool {
+        count > 0 && Int(UInt32(truncatingIfNeeded: now) &- slots[Int(first) & (slots.count - 1)].taken) >= window
+    }
+
+    /// Removes the oldest sample if it is due, and returns its row; otherwise `nil`. The row is valid until the next push.
     mutating func popDue(now: Int, window: Int) -> (row: UnsafePointer<UInt8>, isPositive: Bool)? {
-        guard count > 0 else { return nil }
+        guard isDue(now: now, window: window) else { return nil }
         let place = Int(first) & (slots.count - 1)
-        guard Int(UInt32(truncatingIfNeeded: now) &- slots[place].taken) >= window else { return nil }
         first = (first &+ 1) & PendingSamples.numbers
         count &-= 1
         return (UnsafePointer(rows.base + place * SampleRow.width), slots[place].isPositive)

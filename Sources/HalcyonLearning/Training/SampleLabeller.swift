@@ -50,6 +50,13 @@ struct SampleLabeller: ~Copyable {
         let learner = learner
         window = learner.pointee.labelWindow.requests(
             residents: residents, missRatio: missRatio, usesUniformSizes: usesUniformSizes)
+        if pending.isDue(now: now, window: window) { handOver(now) }
+    }
+
+    /// Hands over the samples whose window has passed.
+    @inline(never)
+    private mutating func handOver(_ now: Int) {
+        let learner = learner
         while let due = pending.popDue(now: now, window: window) {
             learner.pointee.trainer.add(due.row, isPositive: due.isPositive)
         }
@@ -80,16 +87,21 @@ struct SampleLabeller: ~Copyable {
         let settled =
             isOffline || steps < 2_000
             ? 1.0 : steps < 3_000 ? 0.5 : steps < 4_000 ? 0.25 : steps < 8_000 ? 0.1 : 0.03
-        let (wanted, fitting) = (samplesPerRequest * settled, SampleLabeller.fittingSamples / Double(window))
-        credit += min(wanted, fitting)
-        if wanted > fitting { samplesNotTaken += wanted - fitting }
+        var share = samplesPerRequest * settled
+        // A division takes long, and most windows are far shorter than the bound.
+        if share * Double(window) > SampleLabeller.fittingSamples * 0.99 {
+            let fitting = SampleLabeller.fittingSamples / Double(window)
+            if share > fitting { samplesNotTaken += share - fitting }
+            share = min(share, fitting)
+        }
+        credit += share
         while credit >= 1 {
             credit -= 1
             let takesAccessed = includesAccessed && generator.next(below: 3) == 0
             let slot = takesAccessed ? accessed : history.randomResident(&generator, excluding: newObject)
             if slot != ObjectRecord.none { take(slot, of: history.records.base, at: instant) }
         }
-        if credit + min(wanted, fitting) >= 1 {
+        if credit + share >= 1 {
             // The next request takes a sample: most likely of this resident.
             var generator = generator
             if !includesAccessed || generator.next(below: 3) != 0 {
@@ -109,7 +121,7 @@ struct SampleLabeller: ~Copyable {
         let learner = learner
         let record = records + Int(slot)
         let (number, row) = pending.push(now: instant.request, older: record.pointee.pending)
-        learner.pointee.features.write(record.pointee, at: instant, into: row)
+        learner.pointee.features.write(record, at: instant, into: row)
         record.pointee.pending = number
     }
 

@@ -142,7 +142,7 @@ struct ModelExplanationTests {
         for number in 1...8 {
             let (record, next) = (try watched(number), try watched(number + 1))
             #expect(record.decider == "gdsf" && record.candidates > 128)
-            #expect(record.runnerUp?.entry == next.victim.entry, "eviction \(number)")
+            #expect(record.runnerUp?.object.entry == next.victim.object.entry, "eviction \(number)")
         }
     }
 

@@ -45,7 +45,7 @@ struct FeatureColumnsTests {
                 slots, count: slots.count, of: records, at: instant, columns: &matrix)
             for (place, slot) in slots.enumerated() {
                 var alone = [Float](repeating: 0, count: Feature.width)
-                assembler.write(records[Int(slot)], at: instant, inputs: &alone)
+                assembler.write([records[Int(slot)]], at: instant, inputs: &alone)
                 let together = (0..<Feature.width).map { matrix[$0 * slots.count + place] }
                 #expect(together == alone)
             }

@@ -22,7 +22,7 @@ extension FeatureAssembler {
         var record = ObjectRecord()
         record.note(Access(entry: 1, categories: set, user: user, object: object), now: 1, second: 0)
         var row = [UInt8](repeating: 0, count: SampleRow.width)
-        write(record, at: FeatureInstant(request: 100, second: 0, greedyDualClock: 0), into: &row)
+        write(&record, at: FeatureInstant(request: 100, second: 0, greedyDualClock: 0), into: &row)
         return row
     }
 

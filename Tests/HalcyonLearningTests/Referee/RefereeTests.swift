@@ -263,9 +263,9 @@ struct RefereeTests {
         var bed = LargeCache(entries: 2_000)
         bed.serve(requests(50_000, range: 8_000), isMiss: false)
         bed.decide(Referee.turnoversUntilReview * 2_000)
-        let (before, bytes) = (bed.shadows.full.count, bed.shadows.metadataBytes.total)
+        let (before, bytes) = (bed.shadows.full.shadows.count, bed.shadows.metadataBytes.total)
         bed.decide(1)
-        let (after, fewerBytes) = (bed.shadows.full.count, bed.shadows.metadataBytes.total)
+        let (after, fewerBytes) = (bed.shadows.full.shadows.count, bed.shadows.metadataBytes.total)
         #expect(before == 3 && after == 0 && fewerBytes * 4 < bytes)
         let sampled = bed.records.values.count { $0.isSampled }
         #expect((sampled * 8 - bed.records.count).magnitude < bed.records.count / 5, "one of eight objects")
@@ -277,7 +277,7 @@ struct RefereeTests {
     func fullShadowsStayWhileTheLearnerDoesNotLead() {
         var bed = LargeCache(entries: 2_000)
         bed.decide(10 * Referee.turnoversUntilReview * 2_000)
-        let fullCount = bed.shadows.full.count
+        let fullCount = bed.shadows.full.shadows.count
         #expect(fullCount == 3)
     }
 
@@ -288,10 +288,10 @@ struct RefereeTests {
         bed.decide(Referee.turnoversUntilReview * 2_000 + 1)
         // The shadows of the sample have the residents at first, so that their differences count after a turnover.
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
-        let none = bed.shadows.full.count
+        let none = bed.shadows.full.shadows.count
         bed.decide(2_000)
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
-        let begun = bed.shadows.full.count
+        let begun = bed.shadows.full.shadows.count
         #expect(none == 0 && begun >= 1)
         bed.decide(1_999)
         bed.serve(requests(20_000, range: 8_000), isMiss: true)
@@ -312,12 +312,12 @@ struct RefereeTests {
         bed.serve(requests(50_000, range: 30_000), isMiss: false)
         bed.decide((Referee.turnoversUntilReview + 1) * 2_000 + 1)
         bed.serve(requests(20_000, range: 30_000), isMiss: true)
-        let begun = bed.shadows.full.count
+        let begun = bed.shadows.full.shadows.count
         bed.serve(requests(80_000, range: 30_000), isMiss: isAhead)
         bed.decide((1 + Referee.turnoversUntilReview) * 2_000)
-        let before = bed.shadows.full.count
+        let before = bed.shadows.full.shadows.count
         bed.decide(1)
-        let after = bed.shadows.full.count
+        let after = bed.shadows.full.shadows.count
         #expect(begun >= 1 && before == begun && after == (isAhead ? begun : 0))
     }
 
@@ -328,7 +328,7 @@ struct RefereeTests {
         var bed = LargeCache(entries: entries)
         let first = bed.shadows.metadataBytes
         bed.serve(requests(20_000, range: 60_000), isMiss: true)
-        let (begun, bytes) = (bed.shadows.full.count, bed.shadows.metadataBytes)
+        let (begun, bytes) = (bed.shadows.full.shadows.count, bed.shadows.metadataBytes)
         // One word of bits for LRU.
         #expect(first.perResident == 8 && first.fixed < 20_000)
         #expect(begun >= 1 && bytes.perResident > entries)

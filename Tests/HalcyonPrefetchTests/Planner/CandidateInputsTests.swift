@@ -84,7 +84,7 @@ struct CandidateInputsTests {
         (record.categories, record.user) = (Self.set(of: object), user)
         var features = [Float](repeating: 0, count: Feature.places)
         eviction.write(
-            record, at: FeatureInstant(request: 0, second: seconds, greedyDualClock: 0), inputs: &features)
+            &record, at: FeatureInstant(request: 0, second: seconds, greedyDualClock: 0), inputs: &features)
         // The features of the session are the planner's alone.
         var numbers = [Float](repeating: 0, count: Feature.places)
         eviction.userCategory.write(record.categories, eviction.userCategory.statistics(of: user), into: &numbers)

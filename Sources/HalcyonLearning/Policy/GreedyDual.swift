@@ -1,5 +1,16 @@
 import HalcyonEviction
 
+/// A way to choose victims. Each gives a score to a resident; the resident with the lowest score is the victim.
+enum Expert {
+    /// The network; see ``CandidateSampler``.
+    case network
+    /// GreedyDual-Size-Frequency; see ``GreedyDual``.
+    case greedyDual
+
+    /// The name in reports.
+    var name: String { self == .network ? "network" : "gdsf" }
+}
+
 /// GreedyDual-Size-Frequency (Cherkasova, 1998), the heuristic that decides until the network does better. With uniform
 /// sizes it is LFU with aging.
 ///
@@ -72,18 +83,14 @@ struct GreedyDual: ~Copyable {
         clock = max(clock, clock + (priority - clock) * step)
     }
 
-    /// Whether the clock must start again; see ``restart(_:)``.
+    /// Whether the clock must start again; see ``restart()``.
     @inline(__always)
     var clockIsLong: Bool { clock > meanWeight * 0x1p22 }
 
-    /// Starts the clock again at 0.
-    ///
-    /// - Parameter lower: lowers the priorities of all records by a number, and returns each resident with its priority and
-    ///   the request of its last access. O(residents · log residents).
-    mutating func restart(_ lower: (Float) -> [(slot: UInt32, priority: Float, last: Int)]) {
-        let residents = lower(clock)
-        clock = 0
-        for resident in residents { update(resident.slot, priority: resident.priority, now: resident.last) }
+    /// Starts the clock again at 0, and returns what it was: the caller lowers all priorities by as much.
+    mutating func restart() -> Float {
+        defer { clock = 0 }
+        return clock
     }
 
     /// Returns a priority above the clock as a number of a byte: eight steps an octave, from 2⁻¹⁶ to 2¹⁶.
