@@ -102,6 +102,9 @@ import Testing
         }
         #expect(result.arms[3].hitRatio == (try hitRatio(nil, trace)))
         #expect(result.arms[0].hitRatio > result.arms[2].hitRatio + 0.02, "the feed follows tastes")
+        // Belady's optimum was run, and it does not bound what is prefetched.
+        #expect(result.gapReference == nil && result.gapClosed == nil)
+        #expect(result.arms.allSatisfy { $0.gapClosed == nil })
     }
 
     @Test func plannerWithoutCategoriesIgnoresLabels() throws {
