@@ -31,7 +31,7 @@ package struct PrefetchUser: Sendable {
 /// It holds what both owners need: the objects in flight and their users, the unused ones (``UnusedPrefetches``), and what is to be
 /// fetched next. It also holds the spending, the timers of visits, and what leaves for a list (``LeavingOrder``).
 ///
-/// A new plan after a request replaces the fetches of the last plan that have not started; one at a moment, or after a request that
+/// A new plan after a request replaces the fetches of the last plan that have not started. A plan at a moment, or after a request that
 /// follows a list, does so only if it proposes any.
 ///
 /// A model checks every sequence of up to five events. See `PrefetchDriverTests.allShortSequencesFollowModel()`. An event is O(1)

@@ -5,7 +5,7 @@
 /// leave last.
 ///
 /// A list on a full cache is O(objects · log objects), everything else O(1) or O(items). Bytes: some 60 an object that was fetched of a
-/// list or requested, until the cache gives it up.
+/// list or requested, until the cache gives it up, and at most twice ``bound`` of them: a cache does not report what it never held.
 struct LeavingOrder {
     private struct Object {
         /// The capacity that it takes.
@@ -18,7 +18,12 @@ struct LeavingOrder {
         var time: Int
     }
 
+    /// The objects that are kept once there are twice as many: those that were shown or requested last.
+    static let bound = 4_096
+
     private var objects: [UInt32: Object] = [:]
+    /// The number of objects that are known.
+    var count: Int { objects.count }
     /// The number of lists so far.
     private var lists = 0
     /// The number of lists and requests so far.
@@ -29,6 +34,7 @@ struct LeavingOrder {
         time += 1
         objects[object, default: Object(size: max(size, 1), time: time)].isRequested = true
         objects[object]?.time = time
+        forgetOldest()
     }
 
     /// Records that the cache has given up an object.
@@ -56,7 +62,14 @@ struct LeavingOrder {
         for (rank, object) in fetched.enumerated() {
             objects[object] = Object(size: sizes[object] ?? 1, list: lists, rank: rank, time: time)
         }
+        forgetOldest()
         return victims
+    }
+
+    private mutating func forgetOldest() {
+        guard objects.count >= 2 * Self.bound else { return }
+        let kept = objects.sorted { ($1.value.time, $1.key) < ($0.value.time, $0.key) }.prefix(Self.bound)
+        objects = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
     private mutating func victims(freeing size: Int, _ isHeld: (UInt32) -> Bool) -> [UInt32] {

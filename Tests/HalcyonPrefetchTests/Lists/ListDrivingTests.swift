@@ -1,6 +1,7 @@
 import HalcyonEviction
-import HalcyonPrefetch
 import Testing
+
+@testable import HalcyonPrefetch
 
 /// Proposes all items of a list, and after each request the object with the next number, at most as many as the limit.
 private final class Script: PrefetchPolicy {
@@ -123,5 +124,18 @@ struct ListDrivingTests {
             script, budget: .unlimited, idleTime: 10, timers: nil, maxConcurrent: 1, servesOneUser: false)
         _ = shared.access(Access(entry: 90, time: 0, user: 1, object: 90), isHit: false)
         #expect(victims(of: [1, 2], holding: [90], by: shared) == [])
+    }
+
+    @Test("Of requests that a cache never keeps, the latest are remembered, and no more than twice the bound")
+    func memoryOfLeavingOrderIsBounded() {
+        var order = LeavingOrder()
+        for object in 0..<UInt32(10 * LeavingOrder.bound) {
+            order.noteRequest(object, size: 1)
+            #expect(order.count < 2 * LeavingOrder.bound)
+        }
+        let list = ShownList(user: 0, time: 0, items: [ShownList.Item(object: .max)])
+        let last = UInt32(10 * LeavingOrder.bound) - 1
+        let victims = order.victims(of: list, rankedAs: [], for: [.max], room: 0) { $0 == 0 || $0 >= last - 1 }
+        #expect(victims == [last - 1, last], "the first request is forgotten")
     }
 }
