@@ -5,7 +5,7 @@
 /// leave last.
 ///
 /// A list on a full cache is O(objects · log objects), everything else O(1) or O(items). Bytes: some 60 an object that was fetched of a
-/// list or requested, until the cache gives it up, and at most twice ``bound`` of them: a cache does not report what it never held.
+/// list or requested, until the cache gives it up. A cache does not report what it never held, so there are at most twice ``bound``.
 struct LeavingOrder {
     private struct Object {
         /// The capacity that it takes.
