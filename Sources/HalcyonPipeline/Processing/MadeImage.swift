@@ -113,6 +113,13 @@ package final class MadeImage: Sendable {
     ///
     /// - Throws: `CancellationError`, and the work does not run, if the task is cancelled before its turn.
     func inTurn<Result>(_ work: () -> Result) async throws -> Result {
+        try await turn {
+            try Task.checkCancellation()
+            return work()
+        }
+    }
+
+    private func turn<Result>(_ work: () throws -> Result) async rethrows -> Result {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.hasTurn { state.turns.append(continuation) }
@@ -131,8 +138,7 @@ package final class MadeImage: Sendable {
             }
             next?.resume()
         }
-        try Task.checkCancellation()
-        return work()
+        return try work()
     }
 
     /// Returns whether the caller writes the image to a place, and must call ``written(_:)`` afterwards. Called in a turn.
@@ -187,12 +193,15 @@ package final class MadeImage: Sendable {
         }
     }
 
-    /// Refuses all further claims, for a response that must not be stored, and removes what other loads have kept.
+    /// Refuses all further claims, for a response that must not be stored, and removes what other loads have kept. It waits for its turn,
+    /// because a load that has claimed a place is about to write there.
     func forbid() async {
-        let kept = state.withLock { state in
-            state.isForbidden = true
-            defer { state.places = state.places.filter { $1.writing > 0 } }
-            return state.places.values.map(\.remove)
+        let kept = await turn {
+            state.withLock { state in
+                state.isForbidden = true
+                defer { state.places = state.places.filter { $1.writing > 0 } }
+                return state.places.values.map(\.remove)
+            }
         }
         for remove in kept { await remove() }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonSupport
 import HalcyonTestSupport
 import Synchronization
 import Testing
@@ -372,6 +373,37 @@ struct PrivateContentTests {
         for fixture in [fixture, other] {
             await fixture.settle()
             #expect(fixture.cache.memoryStorage.count == 0 && fixture.cache.diskStorage?.count == 0)
+        }
+    }
+
+    @Test("An image that must not be stored is removed from a load that has just begun to store it")
+    func forbiddenImageIsRemovedAfterItsStore() async throws {
+        let made = MadeImage(try EncodedPicture().picture)
+        let place = MadeImage.Place(cache: ObjectIdentifier(made), key: ByteName("a"), tier: .memory)
+        let (isClaimed, isForbidden, isKept) = (Flag(), Flag(), Flag())
+        let storing = Task.detached {
+            try await made.inTurn {
+                let isOwn = made.claim(place, now: 0, until: { _ in .max }, remove: { isKept.isSet = false })
+                isClaimed.isSet = true
+                // Were it not for the turn, the removal would be over by now.
+                for _ in 0..<100 where !isForbidden.isSet { usleep(1_000) }
+                isKept.isSet = true
+                return isOwn
+            }
+        }
+        await waitUntil { isClaimed.isSet }
+        await made.forbid()
+        isForbidden.isSet = true
+        #expect(try await storing.value && !isKept.isSet)
+        #expect(try await !made.inTurn { made.claim(place, now: 0, until: { _ in .max }, remove: {}) })
+    }
+
+    /// A Boolean for several tasks.
+    private final class Flag: Sendable {
+        private let state = Mutex(false)
+        var isSet: Bool {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
         }
     }
 
