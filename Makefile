@@ -221,7 +221,7 @@ test-lab: release $(LAB_VENV)/ready $(PEERS_READY)
 	cd Experiments/lab && ../../$(LAB_VENV)/bin/mypy
 	cd Experiments/lab && REPLAY=../../$(REPLAY) ../../$(LAB_VENV)/bin/pytest
 
-EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis devices policies peers lists
+EVIDENCE := kingfisher cold-start bytes ablation prefetch visits hypothesis devices policies peers lists shown
 PAGES := README.md Experiments/README.md Experiments/results.md Experiments/tables.md Experiments/methods.md Experiments/confirmatory.md \
     Experiments/peers.md Experiments/knowledge.md Experiments/lists.md
 PICTURES := --pictures Experiments/results

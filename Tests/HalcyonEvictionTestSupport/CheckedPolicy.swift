@@ -88,6 +88,8 @@ public struct CheckedPolicy<Wrapped: EvictionPolicy & ~Copyable>: ~Copyable, Evi
         wrapped.define(categorySet: categorySet, members: members)
     }
 
+    public mutating func shown(_ objects: [UInt32]) { wrapped.shown(objects) }
+
     public mutating func resize(to capacity: Int) {
         self.capacity = capacity
         wrapped.resize(to: capacity)

@@ -188,7 +188,7 @@ struct StoredResultsTests {
         #expect(
             none.errors
                 == "replay: No cell of A has a partner in B that agrees in everything else: A (lru) has 3 cells (trace t; modes "
-                + "per user, shared; policy lru; capacities 20%, 2000, 5%; labels given; prefetching none; result version 10), "
+                + "per user, shared; policy lru; capacities 20%, 2000, 5%; labels given; prefetching none; result version 11), "
                 + "and B (clock) has no cells.\n")
         for (a, b) in [("lru", "lru"), ("s3-fifo", "s3-fifo(small=0.1)"), ("lru", "trace=t"), ("lru", "lfruda")] {
             let outcome = try Replay.run("compare", a, b, "--results", "out", in: folder)

@@ -96,6 +96,8 @@ public struct AdmissionLayer<Base: EvictionPolicy & ~Copyable, Filter: Admission
         base.define(categorySet: categorySet, members: members)
     }
 
+    public mutating func shown(_ objects: [UInt32]) { base.shown(objects) }
+
     public var behaviour: CacheBehaviour { base.behaviour }
     public var metadataBytes: MetadataBytes { base.metadataBytes + filter.metadataBytes }
     public var metrics: [PolicyMetric] { base.metrics + filter.metrics }

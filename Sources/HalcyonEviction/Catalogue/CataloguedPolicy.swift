@@ -122,11 +122,13 @@ public struct PolicyTraits: OptionSet, Sendable {
     public static let isRandomised = PolicyTraits(rawValue: 1 << 5)
     /// May refuse entries.
     public static let hasAdmission = PolicyTraits(rawValue: 1 << 6)
+    /// Looks at the lists that are shown; see ``EvictionPolicy/shown(_:)``.
+    public static let usesLists = PolicyTraits(rawValue: 1 << 7)
 
     /// The traits by name, in the order in which they are listed.
     public static let names: [(trait: PolicyTraits, name: String)] = [
         (.needsFuture, "needs_future"), (.usesSizes, "uses_sizes"), (.usesCategories, "uses_categories"),
         (.usesTime, "uses_time"), (.usesUsers, "uses_users"), (.isRandomised, "is_randomised"),
-        (.hasAdmission, "has_admission"),
+        (.hasAdmission, "has_admission"), (.usesLists, "uses_lists"),
     ]
 }

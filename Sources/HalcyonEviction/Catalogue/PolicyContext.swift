@@ -22,6 +22,8 @@ public struct PolicyContext: Sendable {
     public var usualLifetime: Int64?
     /// Whether one user makes all requests, as on a phone. A policy may then start with a model that was trained for such caches.
     public var servesOneUser = false
+    /// Whether the policy receives the lists that are shown; see ``EvictionPolicy/shown(_:)``.
+    public var showsLists = false
     /// Whether the cache collects its victims for ``AnyCache/takeVictims(into:)``.
     public var keepsVictims = false
 

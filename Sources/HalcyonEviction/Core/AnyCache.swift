@@ -40,6 +40,8 @@ public protocol CoreOperations: ~Copyable {
     static func trim(to size: Int, count: Int, at now: Access, on core: UnsafeMutableRawPointer)
     /// Reports the members of a category set; see ``EvictionPolicy/define(categorySet:members:)``.
     static func define(categorySet: CategorySetID, members: [UInt32], on core: UnsafeMutableRawPointer)
+    /// Reports a list that is shown; see ``EvictionPolicy/shown(_:)``.
+    static func shown(_ objects: [UInt32], on core: UnsafeMutableRawPointer)
     /// Returns whether the policy remembers an entry that is not resident; see ``EvictionPolicy/remembers(_:)``.
     static func remembers(_ entry: EntryID, on core: UnsafeMutableRawPointer) -> Bool
     /// Returns the number of entries that only the policy remembers; see ``CacheCore/rememberedCount(below:)``.
@@ -130,6 +132,14 @@ extension EvictionPolicy where Self: ~Copyable {
     @inlinable
     public static func define(categorySet: CategorySetID, members: [UInt32], on core: UnsafeMutableRawPointer) {
         typed(core).pointee.policy.define(categorySet: categorySet, members: members)
+    }
+
+    /// Reports the list to the policy in the standard floating-point environment.
+    @inlinable
+    public static func shown(_ objects: [UInt32], on core: UnsafeMutableRawPointer) {
+        let environment = FloatEnvironment.enter()
+        defer { environment.leave() }
+        typed(core).pointee.policy.shown(objects)
     }
 
     /// Asks the policy.
@@ -275,6 +285,9 @@ public final class AnyCache {
     public func define(categorySet set: CategorySetID, members: [UInt32]) {
         policy.define(categorySet: set, members: members, on: core)
     }
+
+    /// Reports the objects of a list that is shown to the policy; see ``EvictionPolicy/shown(_:)``.
+    public func shown(_ objects: [UInt32]) { policy.shown(objects, on: core) }
 
     /// Changes capacity and count limit and appends the victims to a list; see ``CacheCore/limit(capacity:count:at:)``.
     public func limit(capacity: Int, count: Int, at now: Access, victims: inout [EntryID]) {

@@ -81,6 +81,12 @@ public protocol EvictionPolicy: CoreOperations, ~Copyable {
     /// Receives the members of a category set, once, before the first access that carries the set. By default ignored.
     mutating func define(categorySet: CategorySetID, members: [UInt32])
 
+    /// Receives the objects of a list that is shown to a user, in their order, before the requests that follow it.
+    ///
+    /// Objects are numbers as in ``Access/object``, `UInt32.max` for one without a number, and most of them are not resident. Called
+    /// only where ``PolicyContext/showsLists`` is set. By default ignored.
+    mutating func shown(_ objects: [UInt32])
+
     /// Expiration and trimming of the cache. By default neither.
     var behaviour: CacheBehaviour { get }
 
@@ -149,6 +155,10 @@ extension EvictionPolicy where Self: ~Copyable {
     /// Does nothing.
     @inlinable
     public mutating func define(categorySet: CategorySetID, members: [UInt32]) {}
+
+    /// Does nothing.
+    @inlinable
+    public mutating func shown(_ objects: [UInt32]) {}
 
     /// Neither expiration nor trimming.
     @inlinable

@@ -23,6 +23,9 @@ package struct FeatureGroups: OptionSet, Sendable {
     package static let activity = FeatureGroups(rawValue: 1 << 8)
     /// How the cache is used: see ``WorkloadStatistics``.
     package static let workload = FeatureGroups(rawValue: 1 << 9)
+    /// When and how often the object was shown in lists: see ``ShownStatistics``. Its features have the places of ``workload``, which
+    /// is therefore off.
+    package static let shown = FeatureGroups(rawValue: 1 << 10)
 }
 
 /// The places of the features in a row of ``width`` bytes, and those of the planner behind them.
@@ -44,6 +47,8 @@ package enum Feature {
     @usableFromInline package static let sinceUser = 29, sessionLength = 30, userAccesses = 31
     /// The features of ``WorkloadStatistics``, in its order.
     static let workload = 32..<39
+    /// The features of ``ShownStatistics``, in its order.
+    static let shown = workload
     /// The constant 1, which replaces a bias.
     @usableFromInline package static let one = 39
     /// The features of the group ``FeatureGroups/session``, behind the row.
@@ -95,8 +100,11 @@ enum SampleRow {
 
 /// The names of the features in model files and reports.
 extension Feature {
-    /// The name of each place of a row.
-    static let names: [String] = FeatureGroups.named.flatMap { $0.features.map(\.name) } + ["one"]
+    /// Returns the name of each place of a row, for a network with these groups.
+    static func names(of groups: FeatureGroups) -> [String] {
+        let other: FeatureGroups = groups.contains(.shown) ? .workload : .shown
+        return FeatureGroups.named.filter { $0.group != other }.flatMap { $0.features.map(\.name) } + ["one"]
+    }
 }
 
 extension FeatureGroups {
@@ -132,6 +140,7 @@ extension FeatureGroups {
         Named(
             .activity, "activity", from: Feature.sinceUser, ["since_user", "session_length", "user_accesses"]),
         Named(.workload, "workload", from: Feature.workload.lowerBound, WorkloadStatistics.names),
+        Named(.shown, "shown", from: Feature.shown.lowerBound, ShownStatistics.names),
     ]
 
     /// The names of the groups in this set, in their order.
@@ -150,7 +159,7 @@ extension FeatureGroups {
 /// The groups of features as plain Booleans, which are fast to test in debug builds, too.
 @usableFromInline
 struct FeatureSwitches: BitwiseCopyable {
-    @usableFromInline let recency, frequency, size, category, user, session, time, activity, workload: Bool
+    @usableFromInline let recency, frequency, size, category, user, session, time, activity, workload, shown: Bool
 
     init(_ groups: FeatureGroups) {
         recency = groups.contains(.recency)
@@ -162,5 +171,6 @@ struct FeatureSwitches: BitwiseCopyable {
         time = groups.contains(.time)
         activity = groups.contains(.activity)
         workload = groups.contains(.workload)
+        shown = groups.contains(.shown)
     }
 }

@@ -23,6 +23,8 @@ struct FeatureAssembler: ~Copyable {
     private let uses: FeatureSwitches
     /// The user–category features, over all caches that share the model.
     var userCategory: UserCategoryFeatures
+    /// What lists showed, to all caches that share the model.
+    var shown = ShownStatistics()
     private let scales: FeatureScales
     private let vectors: VectorKernels
     /// The present row as plain numbers.
@@ -38,7 +40,7 @@ struct FeatureAssembler: ~Copyable {
     }
 
     var byteCount: Int {
-        userCategory.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
+        userCategory.byteCount + shown.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }
 
     /// Writes the features of an object as bytes.
@@ -90,8 +92,16 @@ struct FeatureAssembler: ~Copyable {
             fill(feature, of: matrix, count: count, with: uses.time ? numbers[feature] : 0)
         }
         if uses.workload { instant.workload.write(into: numbers.base + Feature.workload.lowerBound) }
-        for feature in Feature.workload {
-            fill(feature, of: matrix, count: count, with: uses.workload ? numbers[feature] : 0)
+        if uses.shown {
+            let shownRows = matrix + Feature.shown.lowerBound * count
+            for index in 0..<count {
+                shown.write(records[Int(slots[index])].object, into: shownRows + index, stride: count)
+            }
+            scales.encode(shownRows, count: count, of: Feature.shown)
+        } else {
+            for feature in Feature.workload {
+                fill(feature, of: matrix, count: count, with: uses.workload ? numbers[feature] : 0)
+            }
         }
         (matrix + Feature.one * count).update(repeating: 1, count: count)
     }
@@ -124,6 +134,7 @@ struct FeatureAssembler: ~Copyable {
         if !uses.recency { row[Feature.age] = 0 }
         if uses.time { userCategory.writeTime(into: row) }
         if uses.workload { instant.workload.write(into: row + Feature.workload.lowerBound) }
+        if uses.shown { shown.write(record.object, into: row + Feature.shown.lowerBound, stride: 1) }
         // Without a user and a category there is nothing to look up.
         if record.categories != 0 || record.user != .max {
             userCategory.write(record.categories, userCategory.statistics(of: record.user), into: row)

@@ -103,7 +103,7 @@ extension PretrainedModel {
         var file = SafeTensors(
             network: weights, inputs: inputs, hidden: hidden, trainingSteps: trainingSteps,
             format: PretrainedModel.format, version: PretrainedModel.formatVersion, producer: producer)
-        file.metadata["features"] = Feature.names[..<inputs].joined(separator: ",")
+        file.metadata["features"] = Feature.names(of: groups)[..<inputs].joined(separator: ",")
         file.metadata["feature_groups"] = groups.names.joined(separator: ",")
         file.metadata["normalisation"] = PretrainedModel.normalisation
         file.metadata["horizon"] = "\(baseWindow)"
@@ -126,15 +126,15 @@ extension PretrainedModel {
         let texts = try file.texts(format: PretrainedModel.format, versions: 1...PretrainedModel.formatVersion)
         let features = try texts.text("features").split(separator: ",").map(String.init)
         let inputs = features.count
-        guard features == Feature.names,
+        let groupNames = try texts.text("feature_groups").split(separator: ",").map(String.init)
+        guard let groups = FeatureGroups(names: groupNames) else {
+            throw ModelFileError(reason: .inconsistent("The feature_groups include an unknown name"))
+        }
+        guard features == Feature.names(of: groups),
             try texts.text("normalisation") == PretrainedModel.normalisation
         else {
             throw ModelFileError(
                 reason: .inconsistent("The features of the model are not those of this release: train it again"))
-        }
-        let groupNames = try texts.text("feature_groups").split(separator: ",").map(String.init)
-        guard let groups = FeatureGroups(names: groupNames) else {
-            throw ModelFileError(reason: .inconsistent("The feature_groups include an unknown name"))
         }
         guard let objective = Objective(rawValue: try texts.text("objective")) else {
             throw ModelFileError(reason: .inconsistent("The objective is not one of objects, bytes, cost"))

@@ -16,6 +16,11 @@ public struct LearnedParameters: PolicyParameters {
         case on, off
     }
 
+    /// The use of what lists showed.
+    enum Showings: String, CaseIterable, Sendable {
+        case auto, on, off
+    }
+
     var objective = Objective.objects
     var perMiss = 1.0
     var perByte = 0.0
@@ -36,6 +41,7 @@ public struct LearnedParameters: PolicyParameters {
     var time = Switch.on
     var activity = Switch.on
     var workload = Switch.off
+    var shown = Showings.auto
     var kernels = Kernels.portable
 
     /// The model with which the policy starts.
@@ -91,6 +97,10 @@ public struct LearnedParameters: PolicyParameters {
             "feature group: how the cache is used, for a model that other caches trained (with shares of hits and returns)"
         ),
         .choice(
+            "shown", \.shown,
+            "feature group: when and how often lists showed the object; auto is on where the cache receives lists and starts with no trained model, unless workload is on"
+        ),
+        .choice(
             "kernels", \.kernels,
             "matrix routines: portable has the same results on every processor, system is the machine's BLAS"),
     ]
@@ -121,8 +131,14 @@ public struct LearnedParameters: PolicyParameters {
 
     /// The groups of features that are switched on.
     var groups: FeatureGroups {
-        get { FeatureGroups(Self.switches.filter { self[keyPath: $0.state] == .on }.map(\.group)) }
-        set { for (group, state) in Self.switches { self[keyPath: state] = newValue.contains(group) ? .on : .off } }
+        get {
+            let groups = FeatureGroups(Self.switches.filter { self[keyPath: $0.state] == .on }.map(\.group))
+            return shown == .on ? groups.union(.shown) : groups
+        }
+        set {
+            for (group, state) in Self.switches { self[keyPath: state] = newValue.contains(group) ? .on : .off }
+            shown = newValue.contains(.shown) ? .on : .off
+        }
     }
 
     // MARK: A trained model
@@ -168,14 +184,19 @@ public struct LearnedParameters: PolicyParameters {
     /// Starts with no trained model where none was named.
     package mutating func startWithNothing() { if model == .auto { model = .none } }
 
-    /// Returns these parameters with a model for the cache of the context in place of `auto`.
+    /// Returns these parameters with a model and features for the cache of the context in place of `auto`.
     ///
     /// A cache of one user starts with the shipped model, unless a parameter of that model's network has been given.
     func resolved(for context: PolicyContext) -> LearnedParameters {
-        guard model == .auto else { return self }
         var resolved = self
-        resolved.model = context.servesOneUser && !hasOwnNetwork ? .shipped : .none
-        resolved.giveWay(to: [])
+        if model == .auto {
+            resolved.model = context.servesOneUser && !hasOwnNetwork ? .shipped : .none
+            resolved.giveWay(to: [])
+        }
+        if resolved.shown == .auto {
+            let learnsOfLists = context.showsLists && resolved.model == .none && workload == .off
+            resolved.shown = learnsOfLists ? .on : .off
+        }
         return resolved
     }
 
@@ -203,6 +224,9 @@ public struct LearnedParameters: PolicyParameters {
         }
         if perMiss == 0, perByte == 0 {
             return "With per-miss=0 and per-byte=0 a miss costs nothing: one of them must be more than 0."
+        }
+        if shown == .on, workload == .on {
+            return "shown=on and workload=on take the same inputs of the network: leave out one of them."
         }
         guard model != .none, model != .auto else { return nil }
         guard let pretrained = start else {

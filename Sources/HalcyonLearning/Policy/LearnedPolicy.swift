@@ -34,7 +34,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
         source: "Halcyon; after Song, Berger, Li, Lloyd: Learning relaxed Belady, 2020",
-        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission],
+        traits: [.usesSizes, .usesCategories, .usesTime, .usesUsers, .isRandomised, .hasAdmission, .usesLists],
         admissionRule: "refuses an object that scores below every candidate for eviction")
 
     /// The most users whose statistics are kept at a time. Users are numbered from 0, and those whose numbers are equal
@@ -48,6 +48,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     let parameters: LearnedParameters
     let usesUniformSizes: Bool
     private let usesWorkload: Bool
+    private let usesShowings: Bool
     /// Whether a network is trained.
     private let learns: Bool
     let model: LearnedModel
@@ -102,6 +103,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes
         usesWorkload = parameters.groups.contains(.workload)
+        usesShowings = parameters.groups.contains(.shown)
         learns = parameters.learns
         self.model = model
         self.learner = learner
@@ -233,6 +235,12 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         learner.pointee.features.userCategory.sets.define(categorySet, members: members)
     }
 
+    public mutating func shown(_ objects: [UInt32]) {
+        guard usesShowings else { return }
+        let learner = learner
+        learner.pointee.features.shown.note(objects)
+    }
+
     // MARK: The steps of every request
 
     /// Starts a request: advances the time, and labels the samples whose label window has passed.
@@ -271,6 +279,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         if !isNew {
             learner.pointee.labelWindow.countReturn(gap: gap, window: labeller.window, residents: history.count)
         }
+        if usesShowings { learner.pointee.features.shown.noteRequest(of: access.object) }
         // A ghost has no user. The user of the next access is taken for the user of the one before.
         let isRepeat = !isNew && (record.pointee.user == access.user || record.pointee.user == .max)
         record.pointee.note(access, now: now, second: second)

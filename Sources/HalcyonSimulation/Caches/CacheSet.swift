@@ -31,6 +31,10 @@ struct CacheSet {
     /// The models that all caches of a tier share. Nil if each cache has its own model, or the policy does not learn.
     private let models: (memory: AnyObject?, disk: AnyObject?)
     private var prefetching: PrefetchLane?
+    /// The lists that the policies receive; `nil` without any, and with prefetching, which hands them on.
+    private var lists: ShownListQueue?
+    /// The numbers of the objects of the user that is served, by their numbers in the trace; `nil` if they are the same.
+    private var deviceNumbers: [UInt32: UInt32]?
     /// The columns that the caches read.
     let columns: RequestColumns
 
@@ -67,20 +71,28 @@ struct CacheSet {
         restart = job.options.restart
         input = facts.input
         self.timer = timer
+        prefetching = prefetch.map { PrefetchLane($0, resolved: resolved, facts: facts) }
+        // A prefetch policy that does not plan on lists plans as if there were none.
+        let showsLists =
+            job.traits.contains(.usesLists) && facts.input?.trace.lists != nil && prefetching?.plansOnLists != false
+        if showsLists, prefetching == nil, let trace = facts.input?.trace, let shown = trace.lists {
+            lists = ShownListQueue(shown, of: trace, isByUser: resolved.servesUsersInTurn(model: model))
+        }
         if let model {
             models = (model, nil)
         } else if resolved.sharesModel {
             // A model learns from each access to its tier once, so each tier has its own.
-            let context = facts.unit.context(capacity: resolved.capacity, seed: seed)
+            var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
+            context.showsLists = showsLists
             let disk = policy.makeModel(context)
             models = (job.tiers == nil ? disk : memoryPolicy.makeModel(context), disk)
         } else {
             models = (nil, nil)
         }
-        prefetching = prefetch.map { PrefetchLane($0, resolved: resolved, facts: facts) }
         var context = facts.unit.context(capacity: resolved.capacity, seed: seed)
         context.prefetches = prefetch != nil
         context.servesOneUser = isPerUser && job.knowledge == .device
+        context.showsLists = showsLists
         context.lifetime = job.tiers?.diskLifetime
         let expires = facts.input?.trace.lifetimes.isEmpty == false
         context.entriesExpire = expires
@@ -124,7 +136,10 @@ struct CacheSet {
         if block.count == 0 { return }
         if block.cache == nil || prefetching != nil { return serveMixed(block, outcomes) }
         let number = block.cache ?? 0
-        if number != current, current >= 0 { retire(current) }
+        if number != current {
+            if current >= 0 { retire(current) }
+            beginLists(ofUser: number)
+        }
         current = number
         let cache = open(number)
         definitions.define(block, in: cache, number: number)
@@ -132,15 +147,18 @@ struct CacheSet {
             for index in 0..<block.count {
                 let access = block.access(index, requestNumber: block.firstRequest + index)
                 let deadline = block.deadlines?[index]
+                show(before: block.position(index), to: cache)
                 outcomes[index] = times.access { cache.access(access, deadline: deadline) }
             }
         } else if let deadlines = block.deadlines {
             for index in 0..<block.count {
+                show(before: block.position(index), to: cache)
                 outcomes[index] = cache.access(
                     block.access(index, requestNumber: block.firstRequest + index), deadline: deadlines[index])
             }
-        } else if cache.hasDisk || cache.restarts {
+        } else if cache.hasDisk || cache.restarts || lists != nil {
             for index in 0..<block.count {
+                show(before: block.position(index), to: cache)
                 outcomes[index] = cache.access(block.access(index, requestNumber: block.firstRequest + index))
             }
         } else {
@@ -179,6 +197,7 @@ struct CacheSet {
                     ?? .miss
                 continue
             }
+            show(before: block.position(index), to: nil)
             var access = block.access(index, requestNumber: cache.requests)
             cache.requests += 1
             if numbersEntries { access.entry = cache.entry(of: access.object) }
@@ -190,6 +209,26 @@ struct CacheSet {
             }
         }
         if isOneAfterAnother, block.isWarmup, let cache = caches[current] { cache.evictionsBefore = cache.evictions }
+    }
+
+    /// Tells the policies of the lists that are shown before the request at a position.
+    ///
+    /// - Parameter cache: the cache of all of them; `nil` if each user has one.
+    private mutating func show(before position: Int, to cache: TieredCache?) {
+        while lists?.nextTime(before: position) != nil, let (list, _) = lists?.popNext() {
+            let objects = list.items.map { item in deviceNumbers.map { $0[item.object] ?? .max } ?? item.object }
+            (cache ?? open(Int(list.user))).shown(objects)
+        }
+    }
+
+    /// Goes on with the lists of a user whose cache is served alone. It numbers the objects that its user requests.
+    private mutating func beginLists(ofUser user: Int) {
+        guard lists != nil, isPerUser, let input, let users = input.users else { return }
+        lists?.begin(user: user)
+        let requests = users.starts[user]..<users.starts[user + 1]
+        deviceNumbers = Dictionary(
+            requests.map { (input.trace.entries[Int(users.positions[$0])], users.entries[$0]) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// Records the state of all caches at the end of the warm-up.

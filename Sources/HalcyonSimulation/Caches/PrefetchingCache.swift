@@ -106,6 +106,7 @@ final class PrefetchingCache {
         let fetched = prefetch(at: list.time, of: list.user, isCounted: isCounted, &counts) {
             _ = driver.plan(on: list, for: $0, outlook: $1, isHeld: isResidentOrFetched)
         }
+        cache.shown(list.items.map(\.object))
         if isCounted { counts.lists.note(items: list.items.count, fetched: fetched) }
     }
 

@@ -131,6 +131,12 @@ final class TieredCache {
         if hasDisk { disk.define(categorySet: set, members: members) }
     }
 
+    /// Reports the objects of a list that is shown to the policies.
+    func shown(_ objects: [UInt32]) {
+        memory.shown(objects)
+        if hasDisk { disk.shown(objects) }
+    }
+
     func reconsider(_ access: Access, isLikely: Bool) {
         memory.reconsider(decoded(access), isLikely: isLikely)
         if hasDisk { disk.reconsider(access, isLikely: isLikely) }

@@ -126,6 +126,12 @@ extension ResolvedJob {
         return outcome
     }
 
+    /// Whether the caches of a loaded trace are served one after another: each has a user and nothing in common with the others.
+    func servesUsersInTurn(model: AnyObject?) -> Bool {
+        job.mode == .perUser && !sharesModel && (model == nil || job.knowledge == .device)
+            && (job.options.prefetch == nil || job.hasPrefetchPolicyPerUser)
+    }
+
     /// Runs the job over a loaded trace on the current thread.
     ///
     /// - Parameter model: the model of the caches; `nil` for the models that ``ReplayJob/knowledge`` specifies.
@@ -135,12 +141,10 @@ extension ResolvedJob {
         let facts = SourceFacts(input, job: job)
         let began = ThreadTime.seconds
         var run = JobRun(self, facts: facts, model: model)
-        let isByUser =
-            job.mode == .perUser && !sharesModel && (model == nil || job.knowledge == .device)
-            && (job.options.prefetch == nil || job.hasPrefetchPolicyPerUser)
         let source = TraceRequests(
-            input, columns: run.columns, warmup: facts.warmup, order: isByUser ? .byUser : .byTime, mode: job.mode,
-            part: job.users, namesObjects: job.namesObjects)
+            input, columns: run.columns, warmup: facts.warmup,
+            order: servesUsersInTurn(model: model) ? .byUser : .byTime, mode: job.mode, part: job.users,
+            namesObjects: job.namesObjects)
         var served = 0
         source.forEachBlock { block in
             run.serve(block)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Feature columns", .timeLimit(.minutes(20)))
 struct FeatureColumnsTests {
-    /// Returns an assembler that has counted accesses of two users to four sets.
+    /// Returns an assembler that has counted accesses of two users to four sets, and lists of the first 20 objects.
     private static func trained(_ groups: FeatureGroups) -> FeatureAssembler {
         var assembler = FeatureAssembler.withSets(groups)
         var generator = SplitMix64(seed: 4)
@@ -13,13 +13,14 @@ struct FeatureColumnsTests {
             let (user, set) = (UInt32(generator.next(below: 2)), CategorySetID(generator.next(below: 5)))
             let access = Access(entry: UInt32(number % 40), categories: set, user: user, object: UInt32(number % 40))
             assembler.userCategory.note(access, second: UInt32(number * 20), gap: 8, isRepeat: number % 3 == 0)
+            assembler.shown.note([UInt32(generator.next(below: 20)), UInt32(number % 20)])
         }
         return assembler
     }
 
     @Test(
         "The columns equal the features of each object, for all users and categories",
-        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity]])
+        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity], [.recency, .category, .shown]])
     func columnsEqualTheFeaturesOfEachObject(groups: FeatureGroups) {
         var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)

@@ -3,8 +3,8 @@ import HalcyonEviction
 @testable import HalcyonLearning
 
 extension FeatureGroups {
-    /// The groups of the eviction network.
-    static let all = FeatureGroups(named.map(\.group))
+    /// The groups of the eviction network but ``shown``, which takes the places of another.
+    static let all = FeatureGroups(named.map(\.group)).subtracting(.shown)
 }
 
 extension FeatureAssembler {

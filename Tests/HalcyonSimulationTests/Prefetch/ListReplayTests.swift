@@ -156,6 +156,58 @@ struct ListReplayTests {
         #expect(result.prefetch?.fetched == 0 && result.prefetch?.lists == nil)
     }
 
+    /// Keeps an object if the last list that it received has it.
+    private struct OfLastList: CataloguedPolicy {
+        static let info = PolicyInfo(
+            name: "of-last-list", summary: "what was shown last", source: "a test", traits: [.usesLists, .hasAdmission])
+        private var last: Set<UInt32> = []
+
+        init(_ parameters: NoParameters, context: PolicyContext) {}
+
+        mutating func hit(_ access: Access) {}
+        mutating func admit(_ access: Access) -> Bool { last.contains(access.object) }
+        mutating func insert(_ access: Access) {}
+        mutating func victim(for access: Access) -> EntryID { access.entry }
+        mutating func remove(_ entry: EntryID) {}
+        mutating func shown(_ objects: [UInt32]) { last = Set(objects) }
+    }
+
+    @Test("An eviction policy receives each list before the requests that follow it: all of them, or its user's")
+    func evictionPolicyReceivesLists() throws {
+        let trace = Self.trace()
+        let lists = try #require(trace.lists)
+        for mode in [ReplayMode.shared, .perUser] {
+            var (held, last): ([UInt32: Set<UInt32>], [UInt32: Set<UInt32>]) = ([:], [:])
+            var (hits, list) = (0, 0)
+            for position in 0..<trace.count {
+                while list < lists.count, lists.positions[list] <= position {
+                    last[mode == .shared ? 0 : lists.users[list]] = Set(lists.items(of: list).map { lists.objects[$0] })
+                    list += 1
+                }
+                let (cache, object) = (mode == .shared ? 0 : trace.users[position], trace.entries[position])
+                if held[cache]?.contains(object) == true {
+                    hits += 1
+                } else if last[cache]?.contains(object) == true {
+                    held[cache, default: []].insert(object)
+                }
+            }
+            #expect(hits > 50)
+            let policy = ConfiguredPolicy(OfLastList.self, parameters: NoParameters())
+            for knowledge in mode == .shared ? [Knowledge.device] : [.device, .server] {
+                var job = ReplayJob(policy: policy, capacity: .number(1_000), mode: mode)
+                job.knowledge = knowledge
+                #expect(try job.run(over: ReplayInput(trace)).hits == hits, "\(mode), \(knowledge)")
+                // With a prefetch policy it receives them, too, but not with one that does not plan on lists.
+                job.options.prefetch = try PrefetchOptions(
+                    policy: "list-order", budget: PrefetchBudget(parsing: "0/list"), latency: .fixed(0))
+                #expect(try job.run(over: ReplayInput(trace)).hits == hits, "prefetching, \(mode), \(knowledge)")
+                job.options.prefetch = try PrefetchOptions(
+                    policy: "markov", budget: PrefetchBudget(parsing: "0/request"), latency: .fixed(0))
+                #expect(try job.run(over: ReplayInput(trace)).hits == 0)
+            }
+        }
+    }
+
     @Test("A list may spend its own budget, or that of a request; and a day's with it")
     func listsSpendTheirBudget() throws {
         let trace = Self.trace()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lab.cells import is_results_folder
 from lab.errors import ResultsError, UsageError
-from lab.evidence import apps, claims, confirmatory, devices, eviction, kinds, labels, lists, prefetch, visits
+from lab.evidence import apps, claims, confirmatory, devices, eviction, kinds, labels, lists, prefetch, showings, visits
 from lab.evidence.formats import forget
 from lab.evidence.peers import PEER_TABLES
 from lab.tables import write_text_beside
@@ -58,6 +58,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Path], str]]] = {
     "lists-starts": ("lists", lists.starts),
     "lists-baselines": ("lists", lists.baselines),
     "first-requests": ("first-requests", lists.first_requests),
+    "shown": ("shown", showings.shared),
+    "shown-device": ("shown", showings.on_device),
     "kinds": ("kinds", kinds.synthetic),
     "kinds-real": ("kinds", kinds.real),
     "bytes-means": ("bytes", apps.bytes_over_traces),
