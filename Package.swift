@@ -98,7 +98,8 @@ let cache: [Target] = [
     system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
     .target(name: "CImageCodecs", dependencies: ["CJPEG", "CPNG", "CWebP", "CZlib"]),
     module("HalcyonImages"),
-    module("HalcyonCodecs", ["HalcyonImages", "CImageCodecs"]),
+    module("HalcyonPortableCodecs", ["HalcyonImages", "CImageCodecs"]),
+    module("HalcyonCodecs", ["HalcyonImages", "HalcyonPortableCodecs"]),
     module(
         "HalcyonPipeline",
         ["HalcyonCache", "HalcyonCodecs", "HalcyonImages", "HalcyonNetworking", "HalcyonSupport"] + transport, loading),
@@ -169,8 +170,8 @@ let allTests: [[Target]] = [
     tests(
         "Halcyon",
         [
-            "Halcyon", "HalcyonCurl", "HalcyonURLSession", "CCurl", "HalcyonTestProcess", "NetworkLoadProcess",
-            "HalcyonExperiments", "HalcyonEvictionTestSupport", "HalcyonTestSupport",
+            "Halcyon", "HalcyonPortableCodecs", "HalcyonCurl", "HalcyonURLSession", "CCurl", "HalcyonTestProcess",
+            "NetworkLoadProcess", "HalcyonExperiments", "HalcyonEvictionTestSupport", "HalcyonTestSupport",
             .product(name: "GRDB", package: "GRDB.swift"),
         ], exclude: ["Processing/Fixtures"]),
     tests("HalcyonViews", ["Halcyon", "HalcyonViews", "HalcyonEviction", "HalcyonTestSupport"]),

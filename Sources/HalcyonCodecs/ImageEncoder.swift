@@ -1,6 +1,6 @@
-import CImageCodecs
 import Foundation
 import HalcyonImages
+import HalcyonPortableCodecs
 
 /// The built-in encoders of JPEG, PNG and WebP.
 ///
@@ -55,20 +55,17 @@ public enum ImageEncoder: ImageEncoding, Hashable {
 
     /// Returns a file with a picture.
     ///
-    /// - Throws: `ImageError.invalidParameter(_:)`, `ImageError.cannotEncode(_:reason:)` for sides longer than the format's
-    ///   limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG), `ImageError.outOfMemory`.
+    /// - Throws: `ImageError.invalidParameter(_:)`, `ImageError.cannotEncode(_:reason:)` for sides longer than the
+    ///   format's limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG),
+    ///   `ImageError.outOfMemory`.
     public func encode(_ picture: Bitmap) throws -> Data {
         try check(picture)
-        let (width, height) = (Int32(picture.width), Int32(picture.height))
-        let isOpaque: Int32 = picture.isOpaque ? 1 : 0
         return switch self {
         case .jpeg(let quality, let background):
-            try write(picture.flattened(on: background)) { codec_jpeg_encode($0, width, height, Int32(quality), $1) }
-        case .png(let compression):
-            try write(picture) { codec_png_encode($0, width, height, isOpaque, Int32(compression), $1) }
-        case .webp(let quality):
-            try write(picture) { codec_webp_encode($0, width, height, isOpaque, Float(quality), $1) }
-        case .webpLossless: try write(picture) { codec_webp_encode($0, width, height, isOpaque, -1, $1) }
+            try PlatformCodecs.jpeg(picture.flattened(on: background), quality: quality)
+        case .png(let compression): try PlatformCodecs.png(picture, compression: compression)
+        case .webp(let quality): try PlatformCodecs.webp(picture, quality: quality)
+        case .webpLossless: try PlatformCodecs.webp(picture, quality: nil)
         }
     }
 
@@ -96,24 +93,5 @@ public enum ImageEncoder: ImageEncoding, Hashable {
         guard max(picture.width, picture.height) <= limit else {
             throw .cannotEncode(format, reason: "it has \(picture.size) pixels, and a side at most \(limit)")
         }
-    }
-
-    private func write(
-        _ picture: Bitmap, _ encode: (UnsafePointer<UInt8>, UnsafeMutablePointer<codec_file>) -> codec_result
-    ) throws -> Data {
-        var file = codec_file()
-        defer { codec_free(&file) }
-        let result = picture.pixels.withUnsafeBufferPointer { pixels in
-            // A bitmap has at least one pixel.
-            pixels.baseAddress.map { encode($0, &file) }
-        }
-        guard let result, let bytes = file.bytes, result.status == codec_ok else {
-            if result?.status == codec_out_of_memory { throw ImageError.outOfMemory }
-            let message = result.map { result in
-                withUnsafeBytes(of: result.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            }
-            throw ImageError.cannotEncode(format, reason: message ?? "it has no pixels")
-        }
-        return Data(bytes: bytes, count: file.count)
     }
 }

@@ -4,7 +4,6 @@ import HalcyonSupport
 import Synchronization
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 
 @Suite("Animations, frame by frame", .timeLimit(.minutes(20)))

@@ -3,9 +3,9 @@ import Halcyon
 import Synchronization
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 @testable import HalcyonPipeline
+@testable import HalcyonPortableCodecs
 
 @Suite("Codecs: registry, colour profiles, incomplete JPEG, pixel limit", .timeLimit(.minutes(20)))
 struct CodecTests {

@@ -2,7 +2,6 @@ import Foundation
 import Halcyon
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 

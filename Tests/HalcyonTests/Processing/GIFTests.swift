@@ -2,7 +2,6 @@ import Foundation
 import Halcyon
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 
 /// Files that violate the specification, with what Chromium's decoder (google/wuffs, `std/gif`) makes of them. Where

@@ -2,7 +2,6 @@ import Foundation
 import Halcyon
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 
 /// Files that are made here, so that their pixels follow from the definitions: ITU-T T.81 for the transform, T.871 for

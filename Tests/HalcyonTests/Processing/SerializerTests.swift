@@ -4,7 +4,6 @@ import HalcyonTestSupport
 import Synchronization
 import Testing
 
-@testable import HalcyonCodecs
 @testable import HalcyonImages
 @testable import HalcyonPipeline
 
