@@ -69,7 +69,7 @@ avif:
 	@touch Sources/Integrations/CAVIF/avif.c
 	HALCYON_AVIF=1 .ci/beside Sources/Integrations test --filter '^HalcyonAVIFTests\.'
 
-# The parts of HalcyonViews for UIKit, AppKit and SwiftUI, type-checked on Linux against the declarations in Tests/StandIns.
+# The code for ImageIO, UIKit, AppKit and SwiftUI, type-checked on Linux against the declarations in Tests/StandIns.
 standins: dependencies
 	@Tests/StandIns/run
 

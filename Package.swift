@@ -23,6 +23,14 @@ let transport: [Target.Dependency] = [
 ]
 /// Sources ask for this name, not for `canImport`, which depends on what was built before.
 let loading = strict + [.define("HALCYON_CURL", .when(platforms: [.linux]))]
+/// Pictures are read and written by C libraries on Linux, and by ImageIO on Apple's platforms, which lack these
+/// libraries.
+let codecs: [Target.Dependency] = [
+    .target(name: "HalcyonPortableCodecs", condition: .when(platforms: [.linux])),
+    .target(name: "HalcyonImageIO", condition: .when(platforms: apple)),
+]
+/// As for the transport, sources ask for this name.
+let picturing = strict + [.define("HALCYON_IMAGEIO", .when(platforms: apple))]
 /// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory
 /// needs GRDB, and a policy of one's own is built without it.
 let grdb: [Target.Dependency] = [
@@ -97,9 +105,10 @@ let cache: [Target] = [
     system("CPNG", "libpng", apt: "libpng-dev", brew: "libpng"),
     system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
     .target(name: "CImageCodecs", dependencies: ["CJPEG", "CPNG", "CWebP", "CZlib"]),
-    module("HalcyonImages"),
+    module("HalcyonImages", [], picturing),
     module("HalcyonPortableCodecs", ["HalcyonImages", "CImageCodecs"]),
-    module("HalcyonCodecs", ["HalcyonImages", "HalcyonPortableCodecs"]),
+    module("HalcyonImageIO", ["HalcyonImages"]),
+    module("HalcyonCodecs", ["HalcyonImages"] + codecs, picturing),
     module(
         "HalcyonPipeline",
         ["HalcyonCache", "HalcyonCodecs", "HalcyonImages", "HalcyonNetworking", "HalcyonSupport"] + transport, loading),
@@ -170,8 +179,9 @@ let allTests: [[Target]] = [
     tests(
         "Halcyon",
         [
-            "Halcyon", "HalcyonPortableCodecs", "HalcyonCurl", "HalcyonURLSession", "CCurl", "HalcyonTestProcess",
-            "NetworkLoadProcess", "HalcyonExperiments", "HalcyonEvictionTestSupport", "HalcyonTestSupport",
+            "Halcyon", "HalcyonPortableCodecs", "HalcyonImageIO", "HalcyonCurl", "HalcyonURLSession", "CCurl",
+            "HalcyonTestProcess", "NetworkLoadProcess", "HalcyonExperiments", "HalcyonEvictionTestSupport",
+            "HalcyonTestSupport",
             .product(name: "GRDB", package: "GRDB.swift"),
         ], exclude: ["Processing/Fixtures"]),
     tests("HalcyonViews", ["Halcyon", "HalcyonViews", "HalcyonEviction", "HalcyonTestSupport"]),

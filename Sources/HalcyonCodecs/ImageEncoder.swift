@@ -1,8 +1,15 @@
 import Foundation
 import HalcyonImages
-import HalcyonPortableCodecs
 
-/// The built-in encoders of JPEG, PNG and WebP.
+// The codecs of the platform: see Package.swift.
+#if HALCYON_IMAGEIO
+    import HalcyonImageIO
+#else
+    import HalcyonPortableCodecs
+#endif
+
+/// The built-in encoders of JPEG, PNG and WebP. On Apple's platforms ImageIO writes JPEG and PNG (type-checked, never
+/// run), and WebP is not written.
 ///
 /// ```swift
 /// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)
@@ -14,12 +21,12 @@ public enum ImageEncoder: ImageEncoding, Hashable {
     /// - quality: 1 to 100.
     case jpeg(quality: Int = 85, background: PixelColor = .white)
     /// Lossless. Opaque pictures are written without an alpha channel.
-    /// - compression: the level of zlib, 0 to 9.
+    /// - compression: the level of zlib, 0 to 9. ImageIO, on Apple's platforms, ignores it.
     case png(compression: Int = 6)
-    /// Lossy, with lossless alpha.
+    /// Lossy, with lossless alpha. On Apple's platforms ``encode(_:)`` throws.
     /// - quality: 0 to 100.
     case webp(quality: Double = 80)
-    /// Lossless, also for the colours of transparent pixels.
+    /// Lossless, also for the colours of transparent pixels. On Apple's platforms ``encode(_:)`` throws.
     case webpLossless
 
     /// The format of the files.
@@ -39,9 +46,11 @@ public enum ImageEncoder: ImageEncoding, Hashable {
         }
     }
 
-    /// Returns whether the format can hold a picture: its sides are within the limit, and for JPEG it is opaque.
+    /// Returns whether the format can hold a picture: its sides are within the limit, and for JPEG it is opaque. For
+    /// WebP it returns `false` on Apple's platforms.
     public func canEncode(_ picture: Bitmap) -> Bool {
-        max(picture.width, picture.height) <= longestSide && (format.holdsAlpha || picture.isOpaque)
+        (format != .webp || PlatformCodecs.writesWebP) && max(picture.width, picture.height) <= longestSide
+            && (format.holdsAlpha || picture.isOpaque)
     }
 
     /// The maximum side in pixels; the codecs' limits.
@@ -56,7 +65,7 @@ public enum ImageEncoder: ImageEncoding, Hashable {
     /// Returns a file with a picture.
     ///
     /// - Throws: `ImageError.invalidParameter(_:)`, `ImageError.cannotEncode(_:reason:)` for sides longer than the
-    ///   format's limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG),
+    ///   format's limit (65,500 for JPEG, 16,383 for WebP, 1,000,000 for PNG) and for WebP on Apple's platforms,
     ///   `ImageError.outOfMemory`.
     public func encode(_ picture: Bitmap) throws -> Data {
         try check(picture)

@@ -1,15 +1,28 @@
 import Foundation
 import HalcyonImages
-import HalcyonPortableCodecs
+
+// The codecs of the platform: see Package.swift.
+#if HALCYON_IMAGEIO
+    import HalcyonImageIO
+#else
+    import HalcyonPortableCodecs
+#endif
 
 extension ImageCodecs {
-    /// The registry of the built-in codecs: JPEG, PNG with APNG, WebP and GIF. It is created on first use.
+    /// The registry of the built-in codecs. It is created on first use.
     ///
-    /// JPEG is written with a quality of 90, and WebP losslessly. This is the default registry of decoders and serializers, so a codec
-    /// that is registered here applies to all of them.
+    /// On Linux it decodes JPEG, PNG with APNG, WebP and GIF. On Apple's platforms it decodes these with ImageIO, and
+    /// HEIC, AVIF, ICO and JPEG XL if the system does; that part was type-checked, never run.
+    ///
+    /// JPEG is written with a quality of 90, and WebP losslessly. Apple's systems do not write WebP, so that PNG
+    /// replaces it there, and HEIC is written with a quality of 90 if the system does.
+    ///
+    /// This is the default registry of decoders and serializers, so a codec that is registered here applies to all of
+    /// them.
     public static let standard = ImageCodecs(
         decoders: PlatformCodecs.decoders,
-        encoders: [ImageEncoder.png(), ImageEncoder.jpeg(quality: 90), ImageEncoder.webpLossless])
+        encoders: [ImageEncoder.png(), ImageEncoder.jpeg(quality: 90), ImageEncoder.webpLossless]
+            + PlatformCodecs.furtherEncoders)
 }
 
 extension ImageDecoder {

@@ -3,6 +3,8 @@ import Foundation
 import HalcyonImages
 
 /// The codecs of this platform: C libraries for JPEG, PNG and WebP, and Halcyon's own decoder of GIF.
+///
+/// The module `HalcyonImageIO` declares the same names for Apple's platforms. `HalcyonCodecs` imports one of the two.
 package enum PlatformCodecs {
     /// The decoders, one per format.
     package static var decoders: [any ImageDecoding] {
@@ -11,6 +13,12 @@ package enum PlatformCodecs {
             StandardDecoder<GIFImage>(),
         ]
     }
+
+    /// The encoders of formats that `ImageEncoder` does not have: none.
+    package static var furtherEncoders: [any ImageEncoding] { [] }
+
+    /// Whether WebP is written.
+    package static let writesWebP = true
 
     /// Returns a JPEG file. `picture` is opaque.
     ///

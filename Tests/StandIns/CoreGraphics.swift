@@ -1,16 +1,28 @@
-// Declarations of Core Graphics that HalcyonViews uses, with Apple's signatures. Their bodies are never run.
+// Declarations of Core Graphics that Halcyon uses, with Apple's signatures. Their bodies are never run.
 @_exported import Foundation
 
-public typealias CFData = NSData
-public typealias CFString = NSString
+// Apple's types are classes, and Swift converts between them and these.
+public typealias CFArray = [Any]
+public typealias CFData = Data
+public typealias CFDictionary = [AnyHashable: Any]
+public typealias CFMutableData = NSMutableData
+public typealias CFString = String
 
 public final class CGDataProvider {
     public init?(data: CFData) { nil }
 }
 
+public enum CGColorSpaceModel: Int32, Sendable {
+    case unknown = -1
+    case monochrome, rgb, cmyk, lab, deviceN, indexed, pattern, XYZ
+}
+
 public class CGColorSpace {
-    public class var sRGB: CFString { CFString(string: "sRGB") }
+    public class var sRGB: CFString { "sRGB" }
     public init?(name: CFString) { nil }
+    public var model: CGColorSpaceModel { .unknown }
+    public var supportsOutput: Bool { false }
+    public func copyICCData() -> CFData? { nil }
 }
 
 public enum CGImageAlphaInfo: UInt32 {
@@ -34,6 +46,7 @@ public final class CGImage {
     ) { nil }
     public var width: Int { 0 }
     public var height: Int { 0 }
+    public var colorSpace: CGColorSpace? { nil }
 }
 
 public final class CGContext {

@@ -23,12 +23,19 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The encoder cannot write this picture.
     case cannotEncode(ImageFormat, reason: String)
 
+    // The formats of the standard registry; see Package.swift.
+    #if HALCYON_IMAGEIO
+        private static let builtIn = "JPEG, PNG, WebP, GIF and, if the system reads them, HEIC, AVIF, ICO and JPEG XL"
+    #else
+        private static let builtIn = "JPEG, PNG, WebP and GIF"
+    #endif
+
     /// One sentence that names the problem and the accepted values.
     public var description: String {
         switch self {
-        case .unknownFormat: "The bytes are no image of a registered format; JPEG, PNG, WebP and GIF are built in."
+        case .unknownFormat: "The bytes are no image of a registered format; \(Self.builtIn) are built in."
         case .noDecoder(let format):
-            "The file is \(format), of which no decoder is registered; JPEG, PNG, WebP and GIF are built in."
+            "The file is \(format), of which no decoder is registered; \(Self.builtIn) are built in."
         case .truncated(let format):
             "The \(format) file ends before its picture does; it may not have been loaded whole."
         case .damaged(let format, let reason): "The \(format) file is damaged: \(reason)."

@@ -22,10 +22,12 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     public static let webp = ImageFormat(name: "WebP", fileExtension: "webp", holdsAlpha: true)
     /// With a palette (GIF89a). It is read, but not written.
     public static let gif = ImageFormat(name: "GIF", fileExtension: "gif", holdsAlpha: true)
-    /// Lossy or lossless (AV1 Image File Format). The product `HalcyonAVIF` reads it.
+    /// Lossy or lossless (AV1 Image File Format). ImageIO reads it on Apple's platforms, and the product `HalcyonAVIF`
+    /// on Linux.
     public static let avif = ImageFormat(name: "AVIF", fileExtension: "avif", holdsAlpha: true)
 
-    // Formats that are recognised, and have no decoder unless an app registers one.
+    // Formats that are recognised. On Linux they have no decoder unless an app registers one. ImageIO reads the next
+    // three.
 
     /// The pictures of many phones (ISO/IEC 23008-12, HEVC).
     public static let heic = ImageFormat(name: "HEIC", fileExtension: "heic", holdsAlpha: true)
@@ -38,8 +40,8 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     /// A drawing in XML (W3C).
     public static let svg = ImageFormat(name: "SVG", fileExtension: "svg", holdsAlpha: true)
 
-    /// Recognises a format by the start of some bytes; `nil` for other formats. Of the constants above, only JPEG, PNG, WebP and GIF
-    /// have built-in decoders. O(1): at most 1,024 bytes are read.
+    /// Recognises a format by the start of some bytes; `nil` for other formats. Of the constants above, only JPEG,
+    /// PNG, WebP and GIF have built-in decoders on Linux. O(1): at most 1,024 bytes are read.
     ///
     /// See `DecodingTests.knownFormatsWithoutDecoderAreNamed()`.
     public init?(of data: Data) {

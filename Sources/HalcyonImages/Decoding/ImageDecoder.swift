@@ -14,6 +14,9 @@ import Foundation
 /// (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG (inverted, as Adobe writes it) are converted to RGB, and 16
 /// bits are rounded to 8.
 ///
+/// This is the registry of Linux. On Apple's platforms the standard registry decodes with ImageIO, which was
+/// type-checked and never run: see <doc:Images>.
+///
 /// Whatever the bytes are, the result is a picture of the size in the header, or an error, and never memory that was
 /// not written. See `DecodingTests.decodedPixelsEqualPillows()`, `RefusalTests.randomChangesGivePictureOrError()` and
 /// `RefusalTests.libjpegErrorAfterWarningIsReported()`.
@@ -48,8 +51,9 @@ public struct ImageDecoder: Sendable {
 
     /// Returns the picture at a smaller scale, if the codec can scale while it decodes.
     ///
-    /// JPEG is decoded at the smallest number of eighths that covers `size`, WebP at the smallest size that covers it, and PNG and GIF at
-    /// full size.
+    /// JPEG is decoded at the smallest number of eighths that covers `size`, WebP at the smallest size that covers it,
+    /// and PNG and GIF at full size. ImageIO, on Apple's platforms, decodes every format at the smallest size that
+    /// covers it.
     ///
     /// See `DecodingTests.decodedSizeCoversWantedSize()`, `DecodingTests.scaledJPEGEqualsPillows()` and
     /// `DecodingTests.scaledWebPKeepsPlacesAndColors()`.
@@ -96,9 +100,11 @@ public struct ImageDecoder: Sendable {
 public struct ImageDecodingOptions: Sendable, Hashable {
     /// The treatment of colours in a file with a colour profile.
     public enum Colors: String, Sendable, Hashable {
-        /// Colours are converted to sRGB from RGB profiles with a matrix and curves, and from grey profiles with a curve. Others are kept.
+        /// Colours are converted to sRGB from RGB profiles with a matrix and curves, and from grey profiles with a
+        /// curve. Others are kept. On Apple's platforms Core Graphics converts from all profiles.
         case convertedToSRGB
-        /// The values of the file are kept, as if every profile were sRGB.
+        /// The values of the file are kept, as if every profile were sRGB. On Apple's platforms only those of RGB
+        /// profiles are.
         case kept
     }
 
@@ -106,8 +112,10 @@ public struct ImageDecodingOptions: Sendable, Hashable {
     public var covering: PixelSize?
     /// The limit of memory for one picture, in pixels of 4 bytes. By default 100,000,000; at most 2^30.
     ///
-    /// It limits the decoded picture and the codec's own buffer for the stored one, each by itself. The buffer has up to 1.5 pixels per
-    /// stored pixel for progressive JPEG, and one for lossless WebP. A baseline JPEG decoded at an eighth counts a 64th of its pixels.
+    /// It limits the decoded picture and the codec's own buffer for the stored one, each by itself. The buffer has up
+    /// to 1.5 pixels per stored pixel for progressive JPEG, and one for lossless WebP. A baseline JPEG decoded at an
+    /// eighth counts a 64th of its pixels. On Apple's platforms JPEG counts at the scale of decoding, and every other
+    /// format at its full size.
     ///
     /// It is checked before memory is allocated. See `RefusalTests.pixelLimitIsCheckedBeforeAllocation()` and
     /// `RefusalTests.pixelLimitIsInclusive()`.
@@ -115,7 +123,8 @@ public struct ImageDecodingOptions: Sendable, Hashable {
     /// The limit of pixels in a file, at any scale of decoding. It bounds time, not memory. By default 2^28; at least ``pixelLimit``.
     public var storedPixelLimit = 1 << 28
     /// Whether a JPEG is decoded that lacks only its end marker, and a GIF that lacks only its trailer. By default
-    /// `true`, as in libjpeg, browsers and Kingfisher.
+    /// `true`, as in libjpeg, browsers and Kingfisher. On Apple's platforms it has no effect: ImageIO does not tell
+    /// such files from truncated ones.
     public var showsUnterminated = true
     /// Whether a truncated JPEG or GIF is decoded, with the missing part in grey or transparent. By default `false`:
     /// it is rejected.

@@ -24,8 +24,9 @@ public struct BitmapSerializer: CacheSerializer {
     public enum Format: Sendable {
         /// The format of the original, with the first encoder of it in the decoder's registry.
         ///
-        /// With the standard registry, JPEG has a quality of 90, and WebP is lossless. PNG replaces GIF and unknown formats, and JPEG if a
-        /// processor made pixels transparent.
+        /// With the standard registry, JPEG has a quality of 90, and WebP is lossless. PNG replaces GIF and unknown
+        /// formats, and JPEG if a processor made pixels transparent. On Apple's platforms PNG replaces WebP, too, and
+        /// HEIC has a quality of 90 if the system writes it.
         case asOriginal
         /// Always this one.
         case always(any ImageEncoding)
@@ -88,7 +89,8 @@ extension BitmapSerializer {
     /// The picture as PNG, whatever it came in.
     public static var png: BitmapSerializer { BitmapSerializer(format: .always(ImageEncoder.png())) }
 
-    /// The picture as WebP, whatever it came in.
+    /// The picture as WebP, whatever it came in. On Apple's platforms, which do not write WebP, no processed picture
+    /// is stored.
     public static func webp(quality: Double = 90) -> BitmapSerializer {
         BitmapSerializer(format: .always(ImageEncoder.webp(quality: quality)))
     }

@@ -11,6 +11,9 @@ import HalcyonImages
 /// It decodes the first picture of a sequence, in its display orientation. Depths over 8 bits are rounded to 8. Colours are not converted
 /// from ICC profiles: `Bitmap.Provenance.colors` is `.kept` if the file has one.
 ///
+/// Apple's platforms do not need this product: the standard registry reads AVIF with ImageIO there (type-checked,
+/// never run).
+///
 /// A program that uses this product links with libavif (Debian: libavif-dev). If the headers were missing at build time, every file
 /// throws `ImageError.unsupported(_:feature:)`.
 public struct AVIFDecoder: ImageDecoding {

@@ -1,5 +1,3 @@
-import HalcyonImages
-
 /// Alpha as Core Graphics draws it.
 enum PremultipliedAlpha {
     /// Returns pixels with straight alpha for premultiplied RGBA pixels. O(pixels). Colours of pixels with an alpha of
@@ -25,7 +23,7 @@ enum PremultipliedAlpha {
         /// The picture as an image of Core Graphics, in sRGB; `nil` if the system cannot make one. O(pixels): the
         /// pixels are copied.
         public var cgImage: CGImage? {
-            guard let provider = CGDataProvider(data: NSData(data: Data(pixels)) as CFData),
+            guard let provider = CGDataProvider(data: Data(pixels) as CFData),
                 let space = CGColorSpace(name: CGColorSpace.sRGB)
             else { return nil }
             let alpha = isOpaque ? CGImageAlphaInfo.noneSkipLast : .last
@@ -39,8 +37,16 @@ enum PremultipliedAlpha {
         ///
         /// - Returns: `nil` if the system cannot draw the image.
         public init?(_ image: CGImage) {
-            let (width, height) = (image.width, image.height)
             guard let space = CGColorSpace(name: CGColorSpace.sRGB) else { return nil }
+            self.init(image, in: space)
+        }
+
+        /// Creates a picture of an image of Core Graphics, with the values that it has in an RGB colour space.
+        /// O(pixels).
+        ///
+        /// - Returns: `nil` if the system cannot draw the image.
+        package init?(_ image: CGImage, in space: CGColorSpace) {
+            let (width, height) = (image.width, image.height)
             var pixels = [UInt8](repeating: 0, count: width * height * 4)
             let isDrawn = pixels.withUnsafeMutableBytes { bytes in
                 guard

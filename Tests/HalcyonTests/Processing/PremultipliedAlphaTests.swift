@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HalcyonViews
+@testable import HalcyonImages
 
 @Suite("Premultiplied alpha of Core Graphics", .timeLimit(.minutes(20)))
 struct PremultipliedAlphaTests {

@@ -1,0 +1,7 @@
+// A fault that the check must report: a picture that is no number. The module of ImageIO must be the one that is
+// imported.
+#if HALCYON_IMAGEIO
+    import HalcyonImageIO
+
+    func fault() -> Int { HalcyonImageIO.PlatformCodecs.writesWebP }
+#endif
