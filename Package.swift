@@ -205,6 +205,7 @@ let allTests: [[Target]] = [
 
 let package = Package(
     name: "Halcyon",
+    // The least systems with Mutex and Atomic, which 61 files of the image cache use: see docs/platforms.md.
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         // The image cache. Halcyon is all of it.
