@@ -30,7 +30,7 @@ let codecs: [Target.Dependency] = [
     .target(name: "HalcyonImageIO", condition: .when(platforms: apple)),
 ]
 /// As for the transport, sources ask for this name.
-let picturing = strict + [.define("HALCYON_IMAGEIO", .when(platforms: apple))]
+let onApple = strict + [.define("HALCYON_APPLE", .when(platforms: apple))]
 /// Logs are written, and caches kept, with GRDB. Logs are read with SQLite itself, so that nothing of the laboratory
 /// needs GRDB, and a policy of one's own is built without it.
 let grdb: [Target.Dependency] = [
@@ -95,7 +95,7 @@ let cache: [Target] = [
         [
             "HalcyonAccessLog", "HalcyonAccessLogReading", "HalcyonEviction", "HalcyonSupport", "CProcessor",
             .product(name: "GRDB", package: "GRDB.swift"),
-        ]),
+        ], onApple),
     .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
     module("HalcyonNetworking", ["HalcyonSupport"]),
     module("HalcyonCurl", ["HalcyonNetworking", "HalcyonSupport", "CCurl"], loading),
@@ -105,10 +105,10 @@ let cache: [Target] = [
     system("CPNG", "libpng", apt: "libpng-dev", brew: "libpng"),
     system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
     .target(name: "CImageCodecs", dependencies: ["CJPEG", "CPNG", "CWebP", "CZlib"]),
-    module("HalcyonImages", [], picturing),
+    module("HalcyonImages", [], onApple),
     module("HalcyonPortableCodecs", ["HalcyonImages", "CImageCodecs"]),
     module("HalcyonImageIO", ["HalcyonImages"]),
-    module("HalcyonCodecs", ["HalcyonImages"] + codecs, picturing),
+    module("HalcyonCodecs", ["HalcyonImages"] + codecs, onApple),
     module(
         "HalcyonPipeline",
         ["HalcyonCache", "HalcyonCodecs", "HalcyonImages", "HalcyonNetworking", "HalcyonSupport"] + transport, loading),

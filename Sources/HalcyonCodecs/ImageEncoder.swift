@@ -2,7 +2,7 @@ import Foundation
 import HalcyonImages
 
 // The codecs of the platform: see Package.swift.
-#if HALCYON_IMAGEIO
+#if HALCYON_APPLE
     import HalcyonImageIO
 #else
     import HalcyonPortableCodecs

@@ -23,7 +23,8 @@ public enum CacheTriggerEvent: Sendable {
 
 /// A source of ``CacheTriggerEvent``s. It may serve any number of caches.
 ///
-/// On Linux there is ``MemoryPressureTrigger``, everywhere ``TerminationTrigger`` and ``ManualTrigger``.
+/// On Linux there is ``MemoryPressureTrigger``, on Apple's platforms `SystemMemoryTrigger`, everywhere ``TerminationTrigger``,
+/// ``NotificationTrigger`` and ``ManualTrigger``.
 /// ``CacheTriggers/standard`` has those that a cache uses by default.
 ///
 /// A shortage of memory trims or clears the memory tier, and the background cleans the disk. See
@@ -37,10 +38,13 @@ public protocol CacheTrigger: Sendable {
 
 /// The default triggers of a cache.
 public enum CacheTriggers {
-    /// Memory pressure, where the system reports it. ``TerminationTrigger`` is not among them, because it handles a signal of
-    /// the whole process.
+    /// Memory pressure, where the system reports it. On Apple's platforms also the background and the end of the app, by its
+    /// notifications: type-checked, never run. ``TerminationTrigger`` is not among them, because it handles a signal of the whole
+    /// process.
     public static var standard: [any CacheTrigger] {
-        #if os(Linux)
+        #if HALCYON_APPLE
+            [SystemMemoryTrigger.shared, NotificationTrigger.ofSystem]
+        #elseif os(Linux)
             [MemoryPressureTrigger.shared]
         #else
             []

@@ -24,7 +24,7 @@ public enum ImageError: Error, Sendable, Equatable, CustomStringConvertible {
     case cannotEncode(ImageFormat, reason: String)
 
     // The formats of the standard registry; see Package.swift.
-    #if HALCYON_IMAGEIO
+    #if HALCYON_APPLE
         private static let builtIn = "JPEG, PNG, WebP, GIF and, if the system reads them, HEIC, AVIF, ICO and JPEG XL"
     #else
         private static let builtIn = "JPEG, PNG, WebP and GIF"

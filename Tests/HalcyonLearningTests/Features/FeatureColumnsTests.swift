@@ -20,7 +20,9 @@ struct FeatureColumnsTests {
 
     @Test(
         "The columns equal the features of each object, for all users and categories",
-        arguments: [FeatureGroups.all, [.recency, .user], [.category, .session, .activity], [.recency, .category, .shown]])
+        arguments: [
+            FeatureGroups.all, [.recency, .user], [.category, .session, .activity], [.recency, .category, .shown],
+        ])
     func columnsEqualTheFeaturesOfEachObject(groups: FeatureGroups) {
         var assembler = Self.trained(groups)
         var generator = SplitMix64(seed: 9)

@@ -97,7 +97,9 @@ struct ShownStatisticsTests {
                 if request % 10 == 0 { cache.shown(shown) }
                 let isOfList = random.next(below: 10) < 7
                 let object = isOfList ? shown[random.next(below: 20)] : UInt32(random.next(below: 300))
-                if cache.access(Access(entry: object, requestNumber: request, time: Int64(request))) == .hit { hits += 1 }
+                if cache.access(Access(entry: object, requestNumber: request, time: Int64(request))) == .hit {
+                    hits += 1
+                }
             }
             return hits
         }

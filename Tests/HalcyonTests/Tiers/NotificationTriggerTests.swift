@@ -5,7 +5,6 @@ import Synchronization
 import Testing
 
 @testable import HalcyonCache
-@testable import HalcyonViews
 
 @Suite("Notifications as cache triggers", .timeLimit(.minutes(20)))
 struct NotificationTriggerTests {
@@ -93,7 +92,7 @@ struct NotificationTriggerTests {
             memory: MemoryStorageConfig(totalCostLimit: 1 << 20, expiration: .never, cleanInterval: .zero),
             disk: DiskStorageConfig(name: "test", directory: URL(fileURLWithPath: folder.path), cleanInterval: .zero),
             serializer: BitmapSerializer(), triggers: [trigger(center, log)])
-        let sample = try NumberedPicture(1)
+        let sample = try EncodedPicture()
         await cache.store(sample.picture, original: sample.file, forKey: "a", toDisk: true)
         await cache.settleDisk()
         #expect(cache.imageCachedType(forKey: "a") == .memory)

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import HalcyonCache
 import Synchronization
 
 /// Reports the notifications of an app to its caches: shortage of memory, entering the background, and termination.
@@ -11,8 +10,9 @@ import Synchronization
 ///     memory: .init(), disk: .init(name: "pictures"), serializer: BitmapSerializer(), triggers: [trigger])
 /// ```
 ///
-/// On Apple's platforms, `NotificationTrigger.app` has the names of UIKit or AppKit. The initializer takes those of
-/// any other toolkit. A subscription observes the notification center until it ends.
+/// On Apple's platforms a cache has one by default, with the names that UIKit, WatchKit and AppKit post (``CacheTriggers/standard``).
+/// `NotificationTrigger.app()` of HalcyonViews has memory warnings, too. The initializer takes the names of any other toolkit. A
+/// subscription observes the notification center until it ends.
 public final class NotificationTrigger: CacheTrigger {
     /// Starts work that the system must not interrupt. Returns what ends it.
     public typealias BackgroundWork = @Sendable () -> @Sendable () -> Void
