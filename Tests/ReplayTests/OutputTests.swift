@@ -120,13 +120,13 @@ struct OutputTests {
         arguments: [
             ["generate", "zipf", "--set", "requests=4000000", "-o", "x.csv"],
             ["convert", "long.csv", "x.csv.zst"],
-            ["long.csv", "-p", "lirs,arc,lru", "-c", "1%,2%,3%,4%,5%,6%", "-o", "x.csv", "--format", "csv"],
+            ["long.csv", "-p", "lirs,arc,lru,learned", "-c", "1%,2%,3%,4%,5%,6%", "-o", "x.csv", "--format", "csv"],
         ])
     func interruptStopsAtOnceWithoutAFile(_ arguments: [String]) throws {
         let row = "1,some-object,17,category|another,user\n"
         if arguments.contains("long.csv") {
             _ = try folder.file(
-                "long.csv", "time,key,size,category,user\n" + String(repeating: row, count: 600_000))
+                "long.csv", "time,key,size,category,user\n" + String(repeating: row, count: 1_500_000))
         }
         let before = folder.contents
         let scratch = try TemporaryFolder()

@@ -26,9 +26,9 @@ extension ImageLoader {
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
         return try await loaded(load) { low in
             try await data(low)
-        } result: { load, made, data, freshness in
-            try await keep(made, original: data, freshness, load)
-            return data
+        } result: { load, loaded in
+            try await keep(loaded.made, original: loaded.data, loaded.freshness, load)
+            return loaded.data
         }
     }
 
@@ -71,15 +71,15 @@ extension ImageLoader {
         load.wantsBytes = true
         return try await loaded(load) { low in
             try await prefetch(low)
-        } result: { load, made, data, freshness in
-            guard case .undecoded(let information?) = made.content else {
-                _ = try decoder.information(of: data)
+        } result: { load, loaded in
+            guard case .undecoded(let information?) = loaded.made.content else {
+                _ = try decoder.information(of: loaded.data)
                 throw ImageError.unknownFormat
             }
-            try await keep(made, original: data, freshness, load)
+            try await keep(loaded.made, original: loaded.data, loaded.freshness, load)
             let isProvided = load.source.url == nil
             return Prefetched(
-                cost: information.size.pixelCount * 4, bytes: isProvided ? 0 : data.count,
+                cost: information.size.pixelCount * 4, bytes: isProvided ? 0 : loaded.data.count,
                 origin: isProvided ? .provider : .network)
         }
     }

@@ -203,9 +203,18 @@ final class ImageLoader: Sendable {
     func loaded(_ load: ImageLoad) async throws -> ImageResult {
         try await loaded(load) { low in
             try await low.isPrefetch ? loaded(low) : image(low)
-        } result: { load, made, data, freshness in
-            try await result(load, made, data, freshness)
+        } result: { load, loaded in
+            try await result(load, loaded)
         }
+    }
+
+    /// What a load got from its source.
+    struct Loaded {
+        let made: MadeImage
+        let data: Data
+        /// What the server said, and how long the transfer took; `nil` without one.
+        var freshness: Freshness?
+        var metrics: TransferMetrics?
     }
 
     /// Loads, makes what the load wants, and returns the result of that.
@@ -215,7 +224,7 @@ final class ImageLoader: Sendable {
     ///   - result: keeps what was made of the bytes.
     func loaded<Value>(
         _ load: ImageLoad, low other: (ImageLoad) async throws -> Value,
-        result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+        result: (ImageLoad, Loaded) async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
         if load.source.cacheKey.isEmpty { throw ManagerError.emptyKey }
@@ -231,7 +240,7 @@ final class ImageLoader: Sendable {
 
     private func fetched<Value>(
         _ load: ImageLoad, _ other: (ImageLoad) async throws -> Value,
-        _ result: (ImageLoad, MadeImage, Data, Freshness?) async throws -> Value
+        _ result: (ImageLoad, Loaded) async throws -> Value
     ) async throws -> Value {
         let downloader = load.options.downloader
         switch load.source {
@@ -241,7 +250,7 @@ final class ImageLoader: Sendable {
             let provided = try await load.observed.transferring {
                 try await providers.load(provider, maker(load), load.options.download, attempts, load.task)
             }
-            return try await result(load, provided.made, provided.data, nil)
+            return try await result(load, Loaded(made: provided.made, data: provided.data))
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await other(low) }
             try load.options.sourcePolicy.check(url)
@@ -249,8 +258,7 @@ final class ImageLoader: Sendable {
                 let response = try await load.observed.transferring {
                     try await downloader.download(url, processor(load), load.options.download, load.task)
                 }
-                let own = try await own(response, url, load)
-                return try await result(load, own.value, own.originalData, own.freshness)
+                return try await result(load, Loaded(try await own(response, url, load)))
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.
                 guard let low = load.ofOtherSource else { throw NetworkError.constrainedNetwork }
@@ -274,7 +282,7 @@ final class ImageLoader: Sendable {
 
     /// Keeps a downloaded image, and returns the result.
     func result(_ load: ImageLoad, _ response: DownloadResult<MadeImage>) async throws -> ImageResult {
-        try await result(load, response.value, response.originalData, response.freshness)
+        try await result(load, Loaded(response))
     }
 
     /// Returns the processor of the downloader, which works once for all loads that want the same first step.
@@ -301,13 +309,18 @@ final class ImageLoader: Sendable {
     }
 
     /// Keeps a loaded image, and returns the result.
-    private func result(
-        _ load: ImageLoad, _ made: MadeImage, _ data: Data, _ freshness: Freshness?
-    ) async throws -> ImageResult {
-        let made = try await processed(made, load)
-        try await keep(made, original: data, freshness, load)
+    private func result(_ load: ImageLoad, _ loaded: Loaded) async throws -> ImageResult {
+        let made = try await processed(loaded.made, load)
+        try await keep(made, original: loaded.data, loaded.freshness, load)
         return ImageResult(
             image: try made.image(), cacheType: .none, resource: load.resource, source: load.source,
-            originalData: load.options.wantsOriginalData ? data : nil)
+            originalData: load.options.wantsOriginalData ? loaded.data : nil, metrics: loaded.metrics)
+    }
+}
+
+extension ImageLoader.Loaded {
+    init(_ response: DownloadResult<MadeImage>) {
+        self.init(
+            made: response.value, data: response.originalData, freshness: response.freshness, metrics: response.metrics)
     }
 }

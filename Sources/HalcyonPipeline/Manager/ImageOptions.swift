@@ -195,7 +195,7 @@ public struct ImageResult: Sendable {
     /// The source of the image: the resource's source, an alternative or the source for Low Data Mode.
     public var source: Source {
         get { extras?.source ?? resource.source }
-        set { extras = Extras(newValue, originalData) }
+        set { extras = Extras(newValue, originalData, metrics) }
     }
     /// The source of the resource that was requested; differs from ``source`` where another one took its place.
     public var originalSource: Source { resource.source }
@@ -203,20 +203,24 @@ public struct ImageResult: Sendable {
     /// The bytes that the image was made of, if they were requested (``ImageOptions/wantsOriginalData``) and are known.
     public var originalData: Data? {
         get { extras?.originalData }
-        set { extras = Extras(extras?.source, newValue) }
+        set { extras = Extras(extras?.source, newValue, metrics) }
     }
+    /// The times and bytes of the transfer, which loads that joined share; `nil` for an image that came from a cache or a provider.
+    ///
+    /// See `SourceTests.resultHasMetricsOfItsTransfer()`.
+    public var metrics: TransferMetrics? { extras?.metrics }
     /// What a hit in memory does not have. An object, because a hit would copy each property of a structure.
     private var extras: Extras?
 
     /// The result of a load.
     init(
         image: Bitmap, cacheType: CacheType, isFromOriginal: Bool = false, resource: Resource, source: Source,
-        originalData: Data?
+        originalData: Data?, metrics: TransferMetrics? = nil
     ) {
         self.init(inMemory: image, resource)
         self.cacheType = cacheType
         self.isFromOriginal = isFromOriginal
-        extras = Extras(source, originalData)
+        extras = Extras(source, originalData, metrics)
     }
 
     /// The result of a hit in memory.
@@ -229,7 +233,10 @@ public struct ImageResult: Sendable {
         /// The source, where it may not be the resource's.
         let source: Source?
         let originalData: Data?
+        let metrics: TransferMetrics?
 
-        init(_ source: Source?, _ originalData: Data?) { (self.source, self.originalData) = (source, originalData) }
+        init(_ source: Source?, _ originalData: Data?, _ metrics: TransferMetrics?) {
+            (self.source, self.originalData, self.metrics) = (source, originalData, metrics)
+        }
     }
 }

@@ -179,6 +179,21 @@ struct SourceTests {
         }
     }
 
+    @Test("A load has the times and bytes of its transfer; a hit and a provider's image have none")
+    func resultHasMetricsOfItsTransfer() async throws {
+        let file = try Fixture.data("jpeg-420.jpg")
+        let server = try HostileServer { $0.answer(Array(file), status: "200 OK", headers: []) }
+        let fixture = try ManagerFixture()
+        let metrics = try #require(try await fixture.manager.image(for: server.url("/a")).metrics)
+        #expect(metrics.bytesReceived > file.count && metrics.total > .zero && metrics.remoteAddress == "127.0.0.1")
+        var hit = try await fixture.manager.image(for: server.url("/a"))
+        #expect(hit.cacheType == .memory && hit.metrics == nil)
+        hit.originalData = file
+        #expect(hit.metrics == nil && hit.originalData == file)
+        let provided = try await fixture.manager.image(for: .data(file, cacheKey: "b"))
+        #expect(provided.cacheType == .none && provided.metrics == nil)
+    }
+
     @Test("A load's own serializer writes and reads the file on disk")
     func loadSerializerWritesAndReadsDisk() async throws {
         let sample = try EncodedPicture()
