@@ -321,7 +321,9 @@ struct NewUserTests {
             return try folder.text("errors").split(separator: "\n").filter { !$0.contains(" so far") }
                 .map { "\($0)\n" }.joined()
         }
-        let run = ["long.csv", "-p", "lirs,arc,lhd,hyperbolic,learned", "-c", "1%,2%,3%,4%,5%,6%", "--format", "json", "-o"]
+        let run = [
+            "long.csv", "-p", "lirs,arc,lhd,hyperbolic,learned", "-c", "1%,2%,3%,4%,5%,6%", "--format", "json", "-o",
+        ]
         #expect(
             try errors(run + ["out.json"]) == "replay: interrupted: no result was written; out.json is unchanged.\n")
         #expect(try folder.text("out.json") == "before")
