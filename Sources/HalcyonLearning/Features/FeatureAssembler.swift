@@ -39,6 +39,9 @@ struct FeatureAssembler: ~Copyable {
         userCategory = UserCategoryFeatures(groups, bounds: .cache)
     }
 
+    /// Whether what lists showed is an input.
+    var usesShowings: Bool { uses.shown }
+
     var byteCount: Int {
         userCategory.byteCount + shown.byteCount + scales.byteCount + numbers.byteCount + columns.byteCount
     }

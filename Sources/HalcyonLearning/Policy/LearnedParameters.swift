@@ -187,7 +187,7 @@ public struct LearnedParameters: PolicyParameters {
     /// Returns these parameters with a model and features for the cache of the context in place of `auto`.
     ///
     /// A cache of one user starts with the shipped model, unless a parameter of that model's network has been given.
-    func resolved(for context: PolicyContext) -> LearnedParameters {
+    package func resolved(for context: PolicyContext) -> LearnedParameters {
         var resolved = self
         if model == .auto {
             resolved.model = context.servesOneUser && !hasOwnNetwork ? .shipped : .none

@@ -103,7 +103,7 @@ public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
         self.parameters = parameters
         usesUniformSizes = context.usesUniformSizes
         usesWorkload = parameters.groups.contains(.workload)
-        usesShowings = parameters.groups.contains(.shown)
+        usesShowings = learner.pointee.features.usesShowings
         learns = parameters.learns
         self.model = model
         self.learner = learner

@@ -216,8 +216,9 @@ struct CacheSet {
     /// - Parameter cache: the cache of all of them; `nil` if each user has one.
     private mutating func show(before position: Int, to cache: TieredCache?) {
         while lists?.nextTime(before: position) != nil, let (list, _) = lists?.popNext() {
-            let objects = list.items.map { item in deviceNumbers.map { $0[item.object] ?? .max } ?? item.object }
-            (cache ?? open(Int(list.user))).shown(objects)
+            let number = Int(list.user)
+            guard let cache = cache ?? (number < caches.count ? caches[number] : nil) else { continue }
+            cache.shown(list.items.map { item in deviceNumbers.map { $0[item.object] ?? .max } ?? item.object })
         }
     }
 

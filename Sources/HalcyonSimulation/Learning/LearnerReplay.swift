@@ -65,7 +65,7 @@ public struct LearnerReplay: Sendable {
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training<PretrainedModel> {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress)
-        guard let learned = model.snapshot(parameters, producer: Halcyon.version) else { throw tooShort }
+        guard let learned = model.snapshot(resolved(prefetches: false), producer: Halcyon.version) else { throw tooShort }
         return Training(model: learned, run: outcome.result)
     }
 
@@ -97,7 +97,7 @@ public struct LearnerReplay: Sendable {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress) {
             $0.observe(victim: victim, seed: seed)
         }
-        guard let explanation = model.explanation(parameters, victim: victim, seed: seed) else { throw tooShort }
+        guard let explanation = model.explanation(resolved(prefetches: false), victim: victim, seed: seed) else { throw tooShort }
         if victim > 0, explanation.victim == nil {
             throw ReplayError.data("There is no eviction \(victim): there were \(outcome.result.evictions).")
         }
@@ -125,18 +125,30 @@ public struct LearnerReplay: Sendable {
         if needsNetwork, !parameters.learns {
             throw .usage("learned(decider=heuristic) trains no network: leave the decider out, or write network.")
         }
+        // The caches and the model have the same features, whatever the model is made for.
+        let parameters = resolved(prefetches: options.prefetch != nil)
         let policy: ConfiguredPolicy
         do { policy = try PolicyEntry(LearnedPolicy.self, defaults: parameters).configured() } catch {
             throw ReplayError.usage(error.description)
         }
         let job = ReplayJob(policy: policy, capacity: request, mode: mode, knowledge: .server, options: options)
         let input = ReplayInput(trace, for: [job])
-        let context = CacheUnit(trace).context(capacity: capacity, seed: seed)
         let model =
             mode == .shared
-            ? LearnedModel(ofOneCache: parameters, context: context) : LearnedModel(parameters, seed: seed)
+            ? LearnedModel(ofOneCache: parameters, context: context()) : LearnedModel(parameters, seed: seed)
         prepare(model)
         return (model, try job.resolved(for: input).run(over: input, model: model, progress: progress))
+    }
+
+    /// The context of the model. Without prefetching the caches receive the lists of the trace.
+    private func context(prefetches: Bool = false) -> PolicyContext {
+        var context = CacheUnit(trace).context(capacity: capacity, seed: seed)
+        context.showsLists = trace.lists != nil && !prefetches
+        return context
+    }
+
+    private func resolved(prefetches: Bool) -> LearnedParameters {
+        parameters.resolved(for: context(prefetches: prefetches))
     }
 
     /// The error for a trace that gave too little to keep or to explain.

@@ -35,7 +35,15 @@ struct LearnerReplayTests {
         return try model.generate(seed: 3, names: false)
     }
 
-    @Test("Explaining and training hit as often as the run", arguments: cases)
+    private static let ofLists = [ReplayMode.shared, .perUser].map { mode in
+        Case(name: "lists", mode: mode, capacity: mode == .shared ? "5%" : "1MB") {
+            var model = ListModel()
+            (model.lists, model.users) = (12_000, 20)
+            return try model.generate(seed: 3, names: false)
+        }
+    }
+
+    @Test("Explaining and training hit as often as the run", arguments: cases + ofLists)
     func explainingAndTrainingHitAsOftenAsTheRun(_ given: Case) throws {
         let trace = try given.trace()
         let capacity = try CapacityRequest(parsing: given.capacity)
@@ -52,6 +60,10 @@ struct LearnerReplayTests {
             #expect(other.windows == run.windows && other.admissionsRefused == run.admissionsRefused)
         }
         #expect(run.hits > 0 && run.metrics["training_steps", default: 0] >= 60)
+        // What lists showed is an input where there are lists, and the file of the model says so.
+        let hasLists = trace.lists != nil
+        #expect(training.model.featureGroups.contains("shown") == hasLists)
+        #expect(explained.explanation.groups.map(\.name).contains("shown") == hasLists)
     }
 
     /// The model of caches that this test makes and serves itself, by the initializers that any owner of a cache calls.
