@@ -65,7 +65,9 @@ public struct LearnerReplay: Sendable {
     /// - Throws: ``ReplayError`` if the trace gave too little to learn from.
     public func train(progress: ReplayProgress? = nil) throws(ReplayError) -> Training<PretrainedModel> {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress)
-        guard let learned = model.snapshot(resolved(prefetches: false), producer: Halcyon.version) else { throw tooShort }
+        guard let learned = model.snapshot(resolved(prefetches: false), producer: Halcyon.version) else {
+            throw tooShort
+        }
         return Training(model: learned, run: outcome.result)
     }
 
@@ -97,7 +99,9 @@ public struct LearnerReplay: Sendable {
         let (model, outcome) = try run(ReplayOptions(seed: seed), progress: progress) {
             $0.observe(victim: victim, seed: seed)
         }
-        guard let explanation = model.explanation(resolved(prefetches: false), victim: victim, seed: seed) else { throw tooShort }
+        guard let explanation = model.explanation(resolved(prefetches: false), victim: victim, seed: seed) else {
+            throw tooShort
+        }
         if victim > 0, explanation.victim == nil {
             throw ReplayError.data("There is no eviction \(victim): there were \(outcome.result.evictions).")
         }
