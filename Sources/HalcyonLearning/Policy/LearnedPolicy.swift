@@ -28,8 +28,9 @@ import HalcyonEviction
 /// shadow of LRU take at most 16 a resident. If numbers are reused once forgotten, this is 126 for each of the most
 /// residents so far, or 128 with the reserve of growing arrays. Even the smallest cache remembers 1,024 objects. Waiting
 /// samples take at most 1.8 MB. The model takes at most 6 MB, 1.6 MB more where it receives lists, and 20 bytes a
-/// category set and 4 a member for at most 4 million sets. Simulations of the policies that it may follow take at most some 10 MB, and in a larger cache of uniform
-/// sizes up to 600 bytes a resident while one may be followed. All of it grows with use.
+/// category set and 4 a member for at most 4 million sets. Simulations of the policies that it may follow take at most
+/// some 10 MB, and in a larger cache of uniform sizes up to 600 bytes a resident while one may be followed. All of it
+/// grows with use.
 public struct LearnedPolicy: ~Copyable, CataloguedPolicy {
     public static let info = PolicyInfo(
         name: "learned", summary: "an online learner over recency, frequency, size, categories and users",
