@@ -2,7 +2,7 @@ import Foundation
 import Halcyon
 import Synchronization
 
-/// What a load, a hit and an animation cost a manager, as one table; the processor time of the process, in medians.
+/// What a load, a hit, a prefetch and an animation cost a manager, as one table; the processor time of the process, in medians.
 ///
 ///     swift run -c release --package-path Experiments/Benchmarks ManagerBenchmark
 ///
@@ -12,6 +12,7 @@ enum ManagerBenchmark {
     private static let isShort = ProcessInfo.processInfo.environment["HALCYON_BENCH_SHORT"] != nil
     private static let rounds = isShort ? 1 : 7
     private static let loads = isShort ? 100 : 4_000
+    private static let few = isShort ? 1 : 8
 
     static func main() async throws { try await run() }
 
@@ -21,6 +22,7 @@ enum ManagerBenchmark {
         defer { try? FileManager.default.removeItem(at: folder) }
         guard let pixel = Bitmap(width: 1, height: 1, color: PixelColor(red: 1, green: 2, blue: 3)) else { return }
         let transport = AnsweringTransport(try ImageEncoder.png().encode(pixel))
+        let photo = AnsweringTransport(try ImageEncoder.jpeg().encode(try photo()))
         let cache = ImageCache(
             memory: .init(totalCostLimit: 1 << 30), disk: .init(name: "manager", directory: folder),
             serializer: BitmapSerializer(), triggers: [])
@@ -46,6 +48,28 @@ enum ManagerBenchmark {
         try await report("a hit in memory, imageInMemory", "µs") {
             for resource in resources { _ = manager.imageInMemory(for: resource) }
         }
+        let photos = HalcyonManager(cache: cache, downloader: ImageDownloader(name: "photos", transport: photo))
+        try await report("a prefetch of 4000x3000 pixels to the disk", "ms", few) {
+            round += 1
+            let resources = (0..<few).map { [round] in Resource(url("photo\(round)/\($0)")) }
+            _ = await ImagePrefetcher(resources: resources, manager: photos).run()
+        }
+        let original = ImageOptions { ($0.waitForCache, $0.forceRefresh) = (true, true) }
+        _ = try await photos.image(for: url("original"), options: original)
+        let three: [any ImageProcessor] = [
+            BlackWhiteImageProcessor(), TintImageProcessor(tint: PixelColor(red: 9, green: 9, blue: 9, alpha: 9)),
+            CroppingImageProcessor(size: PixelSize(width: 400, height: 300)),
+        ]
+        try await report("three images of it at a time, made of its file", "ms", 1) {
+            cache.clearMemoryCache()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for processor in three {
+                    let options = ImageOptions { ($0.processor, $0.cacheMemoryOnly) = (processor, true) }
+                    group.addTask { _ = try await photos.image(for: url("original"), options: options) }
+                }
+                try await group.waitForAll()
+            }
+        }
         await cache.close()
 
         for films in [1, 4, 5, 10] {
@@ -65,6 +89,20 @@ enum ManagerBenchmark {
 
     private static func url(_ name: String) -> URL { URL(string: "http://bench/\(name)") ?? URL(fileURLWithPath: "/") }
 
+    /// A picture of 12 megapixels.
+    private static func photo() throws -> Bitmap {
+        let (width, height) = isShort ? (400, 300) : (4_000, 3_000)
+        var pixels: [UInt8] = []
+        pixels.reserveCapacity(width * height * 4)
+        for y in 0..<height {
+            for x in 0..<width {
+                pixels += [UInt8(x * 255 / width), UInt8(y * 255 / height), UInt8((x * x + y * y) >> 9 & 255), 255]
+            }
+        }
+        guard let picture = Bitmap(width: width, height: height, pixels: pixels) else { throw ImageError.outOfMemory }
+        return picture
+    }
+
     /// Does as many pieces of work as there are loads, in one group of tasks.
     private static func together(_ work: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -73,11 +111,13 @@ enum ManagerBenchmark {
         }
     }
 
-    /// Prints the median of the time that a round takes, divided by the loads.
-    private static func report(_ what: String, _ unit: String, _ round: () async throws -> Void) async throws {
+    /// Prints the median of the time that a round takes, divided by its pieces of work.
+    private static func report(
+        _ what: String, _ unit: String, _ count: Int = loads, _ round: () async throws -> Void
+    ) async throws {
         var times: [Double] = []
         for _ in 0..<rounds { times.append(try await seconds(round)) }
-        let median = times.sorted()[times.count / 2] / Double(loads) * 1e6
+        let median = times.sorted()[times.count / 2] / Double(count) * (unit == "ms" ? 1e3 : 1e6)
         print(what.padding(toLength: 50, withPad: " ", startingAt: 0), String(format: "%8.2f", median), unit)
     }
 

@@ -104,8 +104,8 @@ public struct DownloadResult<Value: Sendable>: Sendable {
     ///
     /// See `RevalidationTests.freshnessFollowsServersCacheControl()`.
     public var freshness: Freshness
-    /// Whose response it is, if it is private to a user.
-    package var owner = ResponseOwner()
+    /// What all loads that share the transfer have in common.
+    package var shared = SharedResponse()
 }
 
 /// Changes requests before they are sent, as to add a header field. Loads share a transfer if the changed requests are the same.

@@ -256,8 +256,8 @@ package final class LoadedBody: Sendable {
     package let metrics: TransferMetrics
     package let redirects: Int
     package let freshness: Freshness
-    /// Whose response it is, if it is private to a user.
-    package let owner = ResponseOwner()
+    /// What its waiters have in common.
+    package let shared = SharedResponse()
 
     package init(data: Data, head: ResponseHead, metrics: TransferMetrics, redirects: Int, freshness: Freshness) {
         self.data = data
@@ -317,21 +317,32 @@ extension DownloadResult {
         self.init(
             value: value, originalData: body.data, response: body.head, metrics: body.metrics,
             redirects: body.redirects, freshness: body.freshness)
-        owner = body.owner
+        shared = body.shared
     }
 }
 
-/// The user to whom a private response belongs, of all whose loads share its transfer.
-package final class ResponseOwner: Sendable {
+/// What the loads that share a transfer have in common: whose response it is, and what a user of the downloader attaches to it.
+package final class SharedResponse: Sendable {
     private let user = Mutex<ByteName??>(nil)
+    private let attachment = Mutex<(any Sendable)?>(nil)
 
-    /// Returns whether the response belongs to a user: to that of the first load that asks.
+    /// Returns whether the response, if it is private, belongs to a user: to that of the first load that asks.
     package func belongs(to user: String?) -> Bool {
         let user = user.map(ByteName.init)
         return self.user.withLock { owner in
             if let owner { return owner == user }
             owner = .some(user)
             return true
+        }
+    }
+
+    /// Returns what is attached, which the first load that asks makes.
+    package func attached<Value: Sendable>(_ make: @autoclosure () -> Value) -> Value {
+        attachment.withLock { attachment in
+            if let known = attachment as? Value { return known }
+            let value = make()
+            attachment = value
+            return value
         }
     }
 }

@@ -71,8 +71,8 @@ package struct ImageLoad: Sendable {
     var entry: CacheEntry { CacheEntry(options.cache, entryKey) }
 
     /// The place of the image on disk.
-    var diskPlace: MadeImage.Place {
-        MadeImage.Place(
+    var diskPlace: KeptPlaces.Place {
+        KeptPlaces.Place(
             cache: ObjectIdentifier(options.cache), key: ByteName(computedKey), tier: .disk,
             forcedExtension: options.forcedExtension.map(ByteName.init))
     }

@@ -4,7 +4,7 @@ import HalcyonImages
 import HalcyonNetworking
 import HalcyonSupport
 
-/// Keeping what was loaded, once for all loads that share an image.
+/// Keeping what was loaded, once for all loads that share a response.
 extension ImageLoader {
     /// Keeps an image, and the original if that is wanted, as far as no other load that shares them has. Memory has it when this
     /// returns, the disk later unless the load waits for it.
@@ -18,7 +18,7 @@ extension ImageLoader {
         // Bytes that are no picture are not kept.
         case .undecoded(let information): if information == nil { return }
         }
-        let requested = load
+        let (places, requested) = (made.places, load)
         var load = load
         if let freshness, freshness.isPrivate {
             load.owner = load.context.user ?? ""
@@ -29,7 +29,7 @@ extension ImageLoader {
         let heeds = options.freshness?.honoursServer == true
         if heeds, freshness?.isStorable == false {
             // A joined load that does not heed the server may have kept it.
-            await made.forbid()
+            await places.forbid()
             // An earlier response is outdated by this one.
             await removeEntry(requested)
             if load.key != requested.key { await removeEntry(load) }
@@ -45,17 +45,17 @@ extension ImageLoader {
             cache.removeImage(forKey: mine.entryKey)
             if load.isVariant, original != nil { options.originalCache.removeImage(forKey: mine.key) }
         }
-        try await keepOriginal(made, original, freshness, load)
+        try await keepOriginal(original, freshness, load, places)
         let disk = load.diskPlace
-        let memory = MadeImage.Place(
+        let memory = KeptPlaces.Place(
             cache: ObjectIdentifier(cache), key: ByteName(load.computedKey), tier: .memory)
         let noting = load.fileVersion?.noting ?? FreshnessRecord.noting(heeds ? freshness : nil)
         let entry = load.entryKey
         if let version = load.fileVersion { fileVersions.note(version, of: load.entry) }
-        let isOnDisk = try await made.inTurn {
+        let isOnDisk = try await places.inTurn {
             let toDisk =
                 load.keepsOnDisk
-                && made.claim(disk, now: cache.clock.now) {
+                && places.claim(disk, now: cache.clock.now) {
                     (options.caching.diskCacheExpiration ?? cache.diskStorage?.config.expiration ?? .never).deadline(
                         from: $0)
                 } remove: {
@@ -63,7 +63,7 @@ extension ImageLoader {
                 }
             let toMemory =
                 made.isDecoded && load.keepsInMemory && options.writes.contains(.memory)
-                && made.claim(memory, now: cache.clock.now) {
+                && places.claim(memory, now: cache.clock.now) {
                     (options.caching.memoryCacheExpiration ?? cache.memoryStorage.config.expiration).deadline(from: $0)
                 } remove: {
                     await cache.remove(forKey: entry, fromDisk: false)
@@ -71,19 +71,19 @@ extension ImageLoader {
             // A prefetch leaves memory alone; what it has of the key is older.
             let isOlder =
                 (load.isPrefetch || load.wantsBytes) && options.forceRefresh
-                || load.keepsOnDisk && !options.writes.contains(.memory) && !made.isClaimed(memory)
-            if isOlder, !toMemory { cache.memoryStorage.remove(forKey: entry.computed) }
+                || load.keepsOnDisk && !options.writes.contains(.memory)
+            if isOlder, !places.isClaimed(memory) { cache.memoryStorage.remove(forKey: entry.computed) }
             let done = { @Sendable (_: CacheStoreResult) in
-                if toMemory { made.written(memory) }
-                if toDisk { made.written(disk) }
+                if toMemory { places.written(memory) }
+                if toDisk { places.written(disk) }
             }
-            let kept = { @Sendable (bytes: Data) in made.stored(bytes, at: disk) }
+            let kept = { @Sendable (bytes: Data) in places.stored(bytes, at: disk) }
             switch made.content {
             case .image(let image):
                 cache.store(
                     image, original: original, forKey: entry, toMemory: toMemory, toDisk: toDisk,
                     // Another load may have kept this image on disk.
-                    keepsFile: made.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
+                    keepsFile: places.isClaimed(disk), serializer: load.serializer, options: load.cacheOptions,
                     note: noting, kept: kept, done: done)
             case .undecoded(let information):
                 guard toDisk, let original else { break }
@@ -93,28 +93,28 @@ extension ImageLoader {
             }
             return toDisk
         }
-        if options.waitForCache { await made.settle(disk) }
+        if options.waitForCache { await places.settle(disk) }
         try Task.checkCancellation()
         // Another load that does not heed the server has kept it without a record.
-        if heeds, !isOnDisk, load.keepsOnDisk, let freshness { await note(freshness, made, load) }
+        if heeds, !isOnDisk, load.keepsOnDisk, let freshness { await note(freshness, load, places) }
     }
 
     private func keepOriginal(
-        _ made: MadeImage, _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad
+        _ original: Data?, _ freshness: Freshness?, _ load: ImageLoad, _ places: KeptPlaces
     ) async throws {
         let options = load.options
         guard let original, options.diskPolicy.keepsOriginals || options.wantsOriginalData && !load.isPrefetch,
             options.writes.contains(.disk), load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
-        let place = MadeImage.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
+        let place = KeptPlaces.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
         let noting =
             load.fileVersion?.noting
             ?? FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
         if let version = load.fileVersion { fileVersions.note(version, of: CacheEntry(originals, load.originalKey)) }
         let bytes = file(of: original, in: originals)
-        try await made.inTurn {
-            let isFirst = made.claim(place, now: originals.clock.now) {
+        try await places.inTurn {
+            let isFirst = places.claim(place, now: originals.clock.now) {
                 (options.caching.diskCacheExpiration ?? originals.diskStorage?.config.expiration ?? .never).deadline(
                     from: $0)
             } remove: {
@@ -122,10 +122,10 @@ extension ImageLoader {
             }
             guard isFirst else { return }
             originals.keepOriginal(
-                bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { made.written(place) }
+                bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { places.written(place) }
             )
         }
-        if options.waitForCache { await made.settle(place) }
+        if options.waitForCache { await places.settle(place) }
     }
 
     /// Returns what makes the file of original bytes in a cache.
@@ -139,10 +139,10 @@ extension ImageLoader {
     }
 
     /// Notes what the server says of bytes that another load has kept, once they are on disk and as long as they are.
-    private func note(_ freshness: Freshness, _ made: MadeImage, _ load: ImageLoad) async {
+    private func note(_ freshness: Freshness, _ load: ImageLoad, _ places: KeptPlaces) async {
         let (cache, place) = (load.options.cache, load.diskPlace)
-        await made.settle(place)
-        guard let bytes = made.bytes(at: place) else { return }
+        await places.settle(place)
+        guard let bytes = places.bytes(at: place) else { return }
         // Another store may have taken its place.
         await cache.notes.set(
             FreshnessRecord(freshness, of: bytes).note, of: load.entryKey

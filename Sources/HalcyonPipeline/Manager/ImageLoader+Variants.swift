@@ -27,6 +27,8 @@ enum Variant: Sendable {
 
 /// The cached result of the first processors of a chain.
 private struct CachedStep: Sendable {
+    /// The file that others may share; `nil` if it is in memory, or if only this load reads it so.
+    var file: SharedFiles.File?
     /// Returns the picture; `nil` if its file cannot be read.
     let picture: @Sendable () -> Bitmap?
     /// The processors that come after it.
@@ -83,38 +85,56 @@ extension ImageLoader {
         }
         let bytes: Data? = if case .data(let bytes) = original { bytes } else { nil }
         let serializer = load.options.originalCache.serializer
-        let (processor, decoder, observed) = (load.options.processor, decoder, load.observed)
-        let (image, freshness): (Bitmap, Freshness?)
+        let file = bytes.map {
+            SharedFiles.File(entry: CacheEntry(load.options.originalCache, load.originalKey), bytes: $0)
+        }
         do {
-            (image, freshness) = try await work.result {
-                // A record of other bytes does not hold for these.
-                let isKnown = bytes.map { record?.isOf($0) == true } == true
-                let item = try serializer.input(original)
-                let image = try observed.decoding { try processor.process(item, decoder: decoder) }
-                return (image, isKnown ? record?.freshness : nil)
+            let made = try await made(of: file, ProcessorSteps(load.options.processor), load, work) {
+                try serializer.input(original)
             }
+            var freshness: Freshness?
+            // A record of other bytes does not hold for these.
+            if let record, let bytes, try await work.result({ record.isOf(bytes) }) { freshness = record.freshness }
+            try await keep(made, original: nil, freshness, load)
+            return .made(made, bytes: bytes, freshness)
         } catch  where !error.isCancellation {
             guard let bytes, try await work.isDamaged(bytes, serializer, decoder) else { throw error }
             await load.options.originalCache.remove(forKey: load.key)
             return .none
         }
-        let made = MadeImage(image)
-        try await keep(made, original: nil, freshness, load)
-        return .made(made, bytes: bytes, freshness)
     }
 
     /// Makes and keeps a variant of the cached result of the first processors of its chain.
     private func makeVariant(_ load: ImageLoad, after step: CachedStep, _ work: LimitedWork) async throws -> Variant {
-        let (decoder, observed) = (decoder, load.observed)
-        let image = try await work.result { () -> Bitmap? in
-            guard let picture = step.picture() else { return nil }
-            return try observed.decoding { try step.rest.applied(to: picture, decoder) }
+        struct Unreadable: Error {}
+        do {
+            let made = try await made(of: step.file, step.rest, load, work) {
+                guard let picture = step.picture() else { throw Unreadable() }
+                return .image(picture)
+            }
+            try await keep(made, original: nil, nil, load)
+            return .made(made, bytes: nil, nil)
+        } catch is Unreadable {
+            return .none
         }
-        // A file that cannot be read counts as none.
-        guard let image else { return .none }
-        let made = MadeImage(image)
-        try await keep(made, original: nil, nil, load)
-        return .made(made, bytes: nil, nil)
+    }
+
+    /// Makes an image of a cached file, or of a picture in memory, each step once for all loads that make something of the same file.
+    ///
+    /// - Parameters:
+    ///   - file: the file that others may share.
+    ///   - input: returns what the first processor is given.
+    private func made(
+        of file: SharedFiles.File?, _ steps: ProcessorSteps, _ load: ImageLoad, _ work: LimitedWork,
+        _ input: @escaping @Sendable () throws -> ImageProcessItem
+    ) async throws -> MadeImage {
+        let (first, decoder, observed) = (steps.first, decoder, load.observed)
+        return try await files.with(file) { shared in
+            let made = try await shared.value(of: ByteName(first.identifier), work) {
+                MadeImage(try observed.decoding { try first.process(try input(), decoder: decoder) })
+            }
+            return try await made.after(steps.rest, decoder, observed, work)
+        }
     }
 
     /// The names of the cached results of first processors of a load's chain, the longest first. There are none where the image must be
@@ -144,7 +164,9 @@ extension ImageLoader {
         for (key, rest) in steps(load) where !cache.isAbsentOnDisk(key) {
             guard let bytes = try await bytes(of: key, load.cacheOptions, in: cache) else { continue }
             let serializer = load.serializer ?? cache.serializer
-            return CachedStep(picture: { serializer.value(with: bytes) }, rest: rest)
+            let file = SharedFiles.File(entry: CacheEntry(cache, key), bytes: bytes)
+            return CachedStep(
+                file: load.serializer == nil ? file : nil, picture: { serializer.value(with: bytes) }, rest: rest)
         }
         return nil
     }

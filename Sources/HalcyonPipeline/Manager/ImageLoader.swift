@@ -18,6 +18,8 @@ final class ImageLoader: Sendable {
     let lookUps: SharedWork<CacheEntry, ImageCacheResult<Bitmap>>
     /// Merges the making of variants of cached originals.
     let variants: SharedWork<VariantKey, Variant>
+    /// Merges the decoding of cached files of which several variants are made.
+    let files = SharedFiles()
     /// The entries that are being revalidated in the background.
     let revalidating = Mutex<Set<CacheEntry>>([])
     /// Whether an entry was seen that request fields select, so that a hit in memory has to look for one.
@@ -272,7 +274,7 @@ final class ImageLoader: Sendable {
     func own(
         _ response: DownloadResult<MadeImage>, _ url: URL, _ load: ImageLoad
     ) async throws -> DownloadResult<MadeImage> {
-        guard response.freshness.isPrivate, !response.owner.belongs(to: load.context.user) else { return response }
+        guard response.freshness.isPrivate, !response.shared.belongs(to: load.context.user) else { return response }
         var options = load.options.download
         options.mergePartition = load.context.user ?? ""
         return try await load.observed.transferring {
@@ -299,13 +301,11 @@ final class ImageLoader: Sendable {
 
     /// Takes the further steps of a load's processor, each once for all loads that share the bytes and the steps before it.
     private func processed(_ first: MadeImage, _ load: ImageLoad) async throws -> MadeImage {
-        var made = first
-        for step in ProcessorSteps(load.options.processor).rest {
-            made = try await made.after(step, decodeLimiter, load.options.download, load.task) { [decoder] image in
-                try load.observed.decoding { try step.process(.image(image), decoder: decoder) }
-            }
-        }
-        return made
+        let rest = ProcessorSteps(load.options.processor).rest
+        if rest.isEmpty { return first }
+        let work = LimitedWork(decodeLimiter, load.options.download.priority, load.options.download.processingQueue)
+        load.task?.follow { work.setPriority($0, of: LimitedWork.firstLoad) }
+        return try await first.after(rest, decoder, load.observed, work)
     }
 
     /// Keeps a loaded image, and returns the result.
@@ -320,7 +320,8 @@ final class ImageLoader: Sendable {
 
 extension ImageLoader.Loaded {
     init(_ response: DownloadResult<MadeImage>) {
-        self.init(
-            made: response.value, data: response.originalData, freshness: response.freshness, metrics: response.metrics)
+        var made = response.value
+        made.places = response.shared.attached(KeptPlaces())
+        self.init(made: made, data: response.originalData, freshness: response.freshness, metrics: response.metrics)
     }
 }

@@ -84,21 +84,26 @@ final class LimitedWork: Sendable {
         let cancellation = LoadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let lane = state.withLock { state in
-                    state.blocks.append {
-                        continuation.resume(
-                            with: Result {
-                                try cancellation.check()
-                                return try block()
-                            })
-                    }
-                    return state.lane
+                enqueue {
+                    continuation.resume(
+                        with: Result {
+                            try cancellation.check()
+                            return try block()
+                        })
                 }
-                limiter.enqueue(begin, on: lane, priority)
             }
         } onCancel: {
             cancellation.cancel()
         }
+    }
+
+    /// Executes a block later, when it has a turn.
+    func enqueue(_ block: @escaping @Sendable () -> Void) {
+        let lane = state.withLock { state in
+            state.blocks.append(block)
+            return state.lane
+        }
+        limiter.enqueue(begin, on: lane, priority)
     }
 
     /// Executes the blocks that have not begun.

@@ -32,9 +32,4 @@ struct ProcessorSteps: Sendable {
             return (identifier, ProcessorSteps(Array(all[count...])))
         }
     }
-
-    /// Returns the picture that all processors make of one.
-    func applied(to picture: Bitmap, _ decoder: ImageDecoder) throws -> Bitmap {
-        try all.reduce(picture) { try $1.process(.image($0), decoder: decoder) }
-    }
 }

@@ -167,25 +167,25 @@ struct CancelledLoadTests {
 
     @Test("Cancelled while it waits to keep an image that others share, it keeps nothing")
     func cancelledBeforeKeeping() async throws {
-        let made = MadeImage(try EncodedPicture().picture)
+        let places = KeptPlaces()
         let gate = DispatchSemaphore(value: 0)
         let isHeld = Mutex(false)
         let first = Task.detached {
-            try await made.inTurn {
+            try await places.inTurn {
                 isHeld.withLock { $0 = true }
                 gate.wait()
             }
         }
         await waitUntil { isHeld.withLock { $0 } }
         let hasKept = Mutex(false)
-        let second = Task { await failure { try await made.inTurn { hasKept.withLock { $0 = true } } } }
+        let second = Task { await failure { try await places.inTurn { hasKept.withLock { $0 = true } } } }
         second.cancel()
         gate.signal()
         try await first.value
         #expect(await second.value is CancellationError)
         #expect(!hasKept.withLock { $0 })
         // The turn went on to the next.
-        #expect(try await made.inTurn { 7 } == 7)
+        #expect(try await places.inTurn { 7 } == 7)
     }
 
     @Test("Cancelled while its file is written, it ends at once, and what was stored before stays")

@@ -378,12 +378,12 @@ struct PrivateContentTests {
 
     @Test("An image that must not be stored is removed from a load that has just begun to store it")
     func forbiddenImageIsRemovedAfterItsStore() async throws {
-        let made = MadeImage(try EncodedPicture().picture)
-        let place = MadeImage.Place(cache: ObjectIdentifier(made), key: ByteName("a"), tier: .memory)
+        let places = KeptPlaces()
+        let place = KeptPlaces.Place(cache: ObjectIdentifier(places), key: ByteName("a"), tier: .memory)
         let (isClaimed, isForbidden, isKept) = (Flag(), Flag(), Flag())
         let storing = Task.detached {
-            try await made.inTurn {
-                let isOwn = made.claim(place, now: 0, until: { _ in .max }, remove: { isKept.isSet = false })
+            try await places.inTurn {
+                let isOwn = places.claim(place, now: 0, until: { _ in .max }, remove: { isKept.isSet = false })
                 isClaimed.isSet = true
                 // Were it not for the turn, the removal would be over by now.
                 for _ in 0..<100 where !isForbidden.isSet { usleep(1_000) }
@@ -392,10 +392,10 @@ struct PrivateContentTests {
             }
         }
         await waitUntil { isClaimed.isSet }
-        await made.forbid()
+        await places.forbid()
         isForbidden.isSet = true
         #expect(try await storing.value && !isKept.isSet)
-        #expect(try await !made.inTurn { made.claim(place, now: 0, until: { _ in .max }, remove: {}) })
+        #expect(try await !places.inTurn { places.claim(place, now: 0, until: { _ in .max }, remove: {}) })
     }
 
     /// A Boolean for several tasks.

@@ -1,5 +1,6 @@
 import Foundation
 import Halcyon
+import HalcyonSupport
 import HalcyonTestSupport
 import Synchronization
 import Testing
@@ -87,6 +88,97 @@ struct SharedStepTests {
             provider.release()
         }
         #expect(bed.counting.count == 1 && bed.a.count == 1 && provider.askedCount == 1)
+    }
+
+    @Test("Processors of one cached original, and of one cached first step, share its decoding and their first steps")
+    func processorsOfOneCachedFileDecodeOnce() async throws {
+        for isOriginal in [true, false] {
+            let bed = try Bed()
+            let limiter = DecodeLimiter(limit: 1)
+            let manager = HalcyonManager(
+                cache: bed.fixture.cache, downloader: bed.fixture.downloader, decoder: bed.counting.decoder,
+                decodeLimiter: limiter)
+            let first: any ImageProcessor = isOriginal ? DefaultImageProcessor() : BlackWhiteImageProcessor()
+            let key = EntryKey("http://fake/x", processorIdentifier: first.identifier)
+            try bed.fixture.cache.diskStorage?.store(value: bed.sample.file, forKey: key.computed)
+            let gate = DispatchSemaphore(value: 0)
+            limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
+            let chains: [any ImageProcessor] = [bed.a, bed.a |> bed.b, bed.a |> bed.c, bed.c]
+            let loads = chains.map { chain in
+                Task { try await manager.image(for: fake("x"), options: ImageOptions(processor: first |> chain)) }
+            }
+            await waitUntil { limiter.load.waiting == 4 }
+            #expect(manager.loader.files.count == 1)
+            gate.signal()
+            for load in loads { #expect(try await load.value.image == bed.sample.picture) }
+            #expect(bed.a.count == 1 && bed.b.count == 1 && bed.c.count == 2, "original: \(isOriginal)")
+            #expect(bed.counting.count == (isOriginal ? 1 : 0) && bed.transport.requestCount == 0)
+            #expect(manager.loader.files.count == 0)
+        }
+    }
+
+    @Test("A step's error reaches all loads that share it, and one that is cancelled does not wait for the others")
+    func sharedStepsShareErrorsAndAreLeft() async throws {
+        struct Failed: Error {}
+        let (steps, limiter) = (SharedSteps<Int>(), DecodeLimiter(limit: 1))
+        let (hold, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let calls = CallCounter()
+        limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { hold.wait() }
+        let loads = (0..<3).map { _ in
+            Task {
+                let work = LimitedWork(limiter, .normal, .untouch)
+                return await failure {
+                    try await steps.value(of: ByteName("a"), work) {
+                        calls.add()
+                        gate.wait()
+                        throw Failed()
+                    }
+                }
+            }
+        }
+        await waitUntil { limiter.load.waiting == 3 }
+        hold.signal()
+        await waitUntil { calls.count == 1 }
+        loads[1].cancel()
+        #expect(await loads[1].value is CancellationError)
+        gate.signal()
+        #expect(await loads[0].value is Failed)
+        #expect(await loads[2].value is Failed)
+        #expect(calls.count == 1)
+    }
+
+    @Test("Originals and files that several joined loads keep are written once", arguments: [true, false])
+    func sharedBytesAreWrittenOnce(isPrefetched: Bool) async throws {
+        let bed = try Bed()
+        let stores = { bed.fixture.cache.statistics.disk.stores }
+        if isPrefetched {
+            // A prefetch to the disk decodes nothing, and a load joins it that shows the image.
+            let prefetch = Task { try await bed.manager.prefetch(Resource(fake("x")), ImageOptions(), toMemory: false) }
+            let load = Task { try await bed.manager.image(for: fake("x")) }
+            await bed.fixture.downloader.waitForWaiters(2)
+            bed.transport.answer("x", bed.sample.file)
+            _ = try await prefetch.value
+            #expect(try await load.value.image == bed.sample.picture)
+            await bed.fixture.settle()
+            #expect(stores() == 1 && bed.fixture.cache.isCached(forKey: "http://fake/x"))
+            #expect(bed.fixture.cache.memoryStorage.isCached(forKey: "http://fake/x"))
+        } else {
+            let loads = [bed.a, bed.b].map { step in
+                Task {
+                    try await bed.manager.image(
+                        for: fake("x"),
+                        options: ImageOptions {
+                            $0.processor = step
+                            $0.diskPolicy = .originals
+                        })
+                }
+            }
+            await bed.fixture.downloader.waitForWaiters(2)
+            bed.transport.answer("x", bed.sample.file)
+            for load in loads { _ = try await load.value }
+            await bed.fixture.settle()
+            #expect(stores() == 1 && bed.fixture.cache.isCached(forKey: "http://fake/x"))
+        }
     }
 
     @Test("A chain uses the cached result of its longest beginning, in memory or on disk, and downloads nothing")

@@ -151,7 +151,7 @@ struct ByteNameTests {
         differ { CacheEntry(fixture.cache, EntryKey("k", forcedExtension: $0)) }
         differ { LoadKey(Resource(url, cacheKey: $0), nil, nil) }
         differ { LoadKey(Resource(url, user: $0), nil, nil) }
-        let owner = ResponseOwner()
+        let owner = SharedResponse()
         #expect(owner.belongs(to: pair.one) && !owner.belongs(to: pair.other) && owner.belongs(to: pair.one))
     }
 

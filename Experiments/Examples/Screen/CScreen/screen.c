@@ -6,7 +6,7 @@
 #include <gtk/gtk.h>
 
 static HalcyonScreenCallbacks callbacks;
-static GtkWidget *window, *scroller;
+static GtkWidget *window, *scroller, *stack, *detail;
 static GPtrArray *pictures;
 static int32_t cell_side;
 
@@ -54,10 +54,15 @@ int32_t halcyon_screen_open(
     gtk_grid_view_set_max_columns(GTK_GRID_VIEW(grid), (guint)columns);
     scroller = gtk_scrolled_window_new();
     gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroller), grid);
+    detail = gtk_picture_new();
+    gtk_picture_set_content_fit(GTK_PICTURE(detail), GTK_CONTENT_FIT_FILL);
+    stack = gtk_stack_new();
+    gtk_stack_add_child(GTK_STACK(stack), scroller);
+    gtk_stack_add_child(GTK_STACK(stack), detail);
     window = gtk_window_new();
     gtk_window_set_decorated(GTK_WINDOW(window), FALSE);
     gtk_window_set_default_size(GTK_WINDOW(window), width, height);
-    gtk_window_set_child(GTK_WINDOW(window), scroller);
+    gtk_window_set_child(GTK_WINDOW(window), stack);
     gtk_window_present(GTK_WINDOW(window));
     return 0;
 }
@@ -79,8 +84,8 @@ int32_t halcyon_screen_draw(void) {
     return 1;
 }
 
-void halcyon_screen_show(int32_t cell, const uint8_t *pixels, int32_t width, int32_t height) {
-    GtkPicture *picture = GTK_PICTURE(g_ptr_array_index(pictures, cell));
+static void show(GtkWidget *widget, const uint8_t *pixels, int32_t width, int32_t height) {
+    GtkPicture *picture = GTK_PICTURE(widget);
     if (pixels == NULL) {
         gtk_picture_set_paintable(picture, NULL);
         return;
@@ -90,6 +95,18 @@ void halcyon_screen_show(int32_t cell, const uint8_t *pixels, int32_t width, int
     gtk_picture_set_paintable(picture, GDK_PAINTABLE(texture));
     g_object_unref(texture);
     g_bytes_unref(bytes);
+}
+
+void halcyon_screen_show(int32_t cell, const uint8_t *pixels, int32_t width, int32_t height) {
+    show(g_ptr_array_index(pictures, cell), pixels, width, height);
+}
+
+void halcyon_screen_show_detail(const uint8_t *pixels, int32_t width, int32_t height) {
+    show(detail, pixels, width, height);
+}
+
+void halcyon_screen_open_detail(bool opens) {
+    gtk_stack_set_visible_child(GTK_STACK(stack), opens ? detail : scroller);
 }
 
 static GtkAdjustment *adjustment(void) {

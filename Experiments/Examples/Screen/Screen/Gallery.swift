@@ -21,10 +21,26 @@ final class Cell: ImageDisplaying {
     }
 }
 
+/// The picture of the row that is open, which covers the window.
+@MainActor
+final class DetailView: ImageDisplaying {
+    private let manager: HalcyonManager
+    private(set) lazy var images = ImageBinding(self, manager: manager)
+
+    init(_ manager: HalcyonManager) { self.manager = manager }
+
+    func display(_ picture: Bitmap?, transition: ImageTransition) {
+        guard let picture else { return halcyon_screen_show_detail(nil, 0, 0) }
+        picture.pixels.withUnsafeBufferPointer {
+            halcyon_screen_show_detail($0.baseAddress, Int32(picture.width), Int32(picture.height))
+        }
+    }
+}
+
 /// The window with its cells.
 @MainActor
 final class Gallery {
-    static let (width, height, side, columns, rows) = (424, 424, 100, 4, 2_000)
+    static let (width, height, side, columns) = (424, 424, 100, 4)
 
     let manager: HalcyonManager
     let list: ImageList<Int>
@@ -32,6 +48,8 @@ final class Gallery {
     private(set) var bindings = 0
     /// The requests by their ends.
     private(set) var outcomes: [String: Int] = [:]
+    private let rows: Int
+    private let resource: @MainActor (Int) -> Resource
     private let placeholder: Bitmap
     /// Whether cells show whatever arrives, as a view without a binding does; the checks must find it.
     private let isFaulty: Bool
@@ -40,9 +58,11 @@ final class Gallery {
     /// Whether a cell loads.
     var isLoading: Bool { faultyLoads > 0 || cells.contains { $0.images.isLoading } }
 
-    init(_ manager: HalcyonManager, isFaulty: Bool) throws {
-        (self.manager, self.isFaulty) = (manager, isFaulty)
-        list = ImageList(manager: manager) { GalleryTransport.resource($0) }
+    init(
+        _ manager: HalcyonManager, rows: Int, isFaulty: Bool = false, resource: @escaping @MainActor (Int) -> Resource
+    ) throws {
+        (self.manager, self.rows, self.isFaulty, self.resource) = (manager, rows, isFaulty, resource)
+        list = ImageList(manager: manager) { resource($0) }
         guard let grey = Bitmap(width: 1, height: 1, color: GalleryTransport.placeholder) else {
             throw Failure("No picture.")
         }
@@ -57,7 +77,7 @@ final class Gallery {
             unbound: { context, cell, row in Gallery.from(context) { $0.unbound(Int(cell), Int(row)) } },
             context: Unmanaged.passUnretained(self).toOpaque())
         let code = halcyon_screen_open(
-            Int32(Self.width), Int32(Self.height), Int32(Self.side), Int32(Self.columns), Int32(Self.rows), callbacks)
+            Int32(Self.width), Int32(Self.height), Int32(Self.side), Int32(Self.columns), Int32(rows), callbacks)
         if code != 0 { throw Failure("There is no display; start the program by 'run'.") }
     }
 
@@ -100,7 +120,7 @@ final class Gallery {
         cell.row = row
         bindings += 1
         if isFaulty { return showWhateverArrives(cell, row) }
-        ImageContext.resource(GalleryTransport.resource(row))
+        ImageContext.resource(resource(row))
             .placeholder(placeholder)
             .whenDisappearing(.cancels)
             .onResult { [weak self] result in self?.note(result) }
@@ -117,7 +137,7 @@ final class Gallery {
     private func showWhateverArrives(_ cell: Cell, _ row: Int) {
         cell.display(placeholder, transition: .none)
         faultyLoads += 1
-        manager.retrieveImage(with: GalleryTransport.resource(row)) { result in
+        manager.retrieveImage(with: resource(row)) { result in
             Task { @MainActor in
                 self.faultyLoads -= 1
                 if case .success(let result) = result { cell.display(result.image, transition: .none) }

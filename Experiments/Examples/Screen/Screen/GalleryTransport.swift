@@ -2,12 +2,11 @@ import Foundation
 import HalcyonViews
 import Synchronization
 
-/// A transport that holds each answer until the program gives it, and counts. The picture of a row has one colour,
-/// which the row decides.
+/// A transport that holds each answer until the program gives it, unless it answers at once, and counts.
 final class GalleryTransport: Transport {
     private struct Held {
         let number: Int
-        let row: Int
+        let url: URL
         let receiver: any TransferReceiver
     }
 
@@ -29,6 +28,21 @@ final class GalleryTransport: Transport {
     }
 
     private let state = Mutex(State())
+    private let queue: DispatchQueue?
+    private let picture: @Sendable (URL) -> Bitmap?
+
+    /// - Parameters:
+    ///   - answersAtOnce: whether no answer waits for ``answerAll()``.
+    ///   - picture: makes the picture of a URL; by default one of the colour of the URL's row.
+    init(
+        answersAtOnce: Bool = false,
+        picture: @escaping @Sendable (URL) -> Bitmap? = {
+            Bitmap(width: 96, height: 96, color: GalleryTransport.color(Int($0.lastPathComponent) ?? 0))
+        }
+    ) {
+        queue = answersAtOnce ? DispatchQueue(label: "answers") : nil
+        self.picture = picture
+    }
 
     var starts: Int { state.withLock { $0.starts } }
     var cancels: Int { state.withLock { $0.cancels } }
@@ -49,27 +63,28 @@ final class GalleryTransport: Transport {
     static let placeholder = PixelColor(red: 128, green: 128, blue: 128)
 
     func start(_ request: TransportRequest, receiver: any TransferReceiver) -> any Transfer {
-        state.withLock { state in
+        let number = state.withLock { state in
             state.starts += 1
-            state.held.append(
-                Held(number: state.starts, row: Int(request.url.lastPathComponent) ?? 0, receiver: receiver))
-            return HeldTransfer(number: state.starts, transport: self)
+            state.held.append(Held(number: state.starts, url: request.url, receiver: receiver))
+            return state.starts
         }
+        queue?.async { [self] in answerAll() }
+        return HeldTransfer(number: number, transport: self)
     }
 
     /// Gives the answers of all transfers that wait.
-    func answerAll() throws {
+    func answerAll() {
         let held = state.withLock { state in
             defer { state.held = [] }
             state.answers += state.held.count
             return state.held
         }
         for transfer in held {
-            guard let picture = Bitmap(width: 96, height: 96, color: Self.color(transfer.row)) else { continue }
-            let file = try ImageEncoder.png().encode(picture)
-            transfer.receiver.received(
-                ResponseHead(
-                    url: GalleryTransport.resource(transfer.row).source.url ?? URL(fileURLWithPath: "/"), status: 200))
+            guard let file = picture(transfer.url).flatMap({ try? ImageEncoder.png().encode($0) }) else {
+                transfer.receiver.finished(.failure(.cancelled))
+                continue
+            }
+            transfer.receiver.received(ResponseHead(url: transfer.url, status: 200))
             file.withUnsafeBytes { transfer.receiver.received($0) }
             transfer.receiver.finished(.success(TransferMetrics()))
         }

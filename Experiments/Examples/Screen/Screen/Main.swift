@@ -10,8 +10,8 @@ import HalcyonViews
 ///
 /// It checks the colours that the display shows at the centre of each cell. Placeholders come before pictures. At no
 /// step does a cell show the picture of another row, although cells are reused while their loads end. In the end all
-/// pictures are shown, and those in memory at once. It counts the loads that were cancelled. Screenshots are written
-/// to FOLDER. The exit code is 1 if a check fails.
+/// pictures are shown, and those in memory at once. It counts the loads that were cancelled. Then it shows pages of a
+/// feed (``FeedPages``). Screenshots are written to FOLDER. The exit code is 1 if a check fails.
 @main
 @MainActor
 enum Main {
@@ -36,7 +36,7 @@ enum Main {
                     memory: .init(totalCostLimit: 1 << 27), disk: .init(name: "screen", directory: cache),
                     serializer: BitmapSerializer(), triggers: []),
                 downloader: ImageDownloader(name: "screen", configuration: .init(), transport: transport)),
-            isFaulty: isFaulty)
+            rows: 2_000, isFaulty: isFaulty, resource: GalleryTransport.resource)
         try gallery.open()
 
         // Nothing is answered: the display shows placeholders.
@@ -55,7 +55,7 @@ enum Main {
         let steps = 120
         var seen = (placeholders: 0, pictures: 0)
         for step in 1...steps {
-            if step % 3 == 0 { try transport.answerAll() }
+            if step % 3 == 0 { transport.answerAll() }
             halcyon_screen_scroll(Int32(extent * step / steps))
             halcyon_screen_pump()
             await Task.yield()
@@ -88,6 +88,7 @@ enum Main {
         print("\(transport.starts) transfers, \(transport.cancels) cancelled, \(transport.answers) answered")
         print(
             "while scrolling: \(seen.pictures) pictures, \(seen.placeholders) placeholders, no picture of another row")
+        try await FeedPages(in: cache).run(folder)
     }
 
     struct Color: CustomStringConvertible {
@@ -101,23 +102,27 @@ enum Main {
     /// The colours that the display shows at the centres of the visible cells.
     private static func colors(_ gallery: Gallery, write name: String?, to folder: URL?) throws -> [Color] {
         let picture = try gallery.capture()
-        if let name, let folder {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try ImageEncoder.png().encode(picture).write(to: folder.appendingPathComponent("\(name).png"))
-        }
+        try write(picture, name, to: folder)
         return gallery.visible().map { Color(row: $0.row, found: picture[$0.x, $0.y]) }
+    }
+
+    /// Writes a screenshot, if it has a name and a folder.
+    static func write(_ picture: Bitmap, _ name: String?, to folder: URL?) throws {
+        guard let name, let folder else { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try ImageEncoder.png().encode(picture).write(to: folder.appendingPathComponent("\(name).png"))
     }
 
     /// Answers until no visible cell loads.
     private static func load(_ gallery: Gallery, _ transport: GalleryTransport) async throws {
         try await pump("The pictures do not arrive.") {
-            try transport.answerAll()
+            transport.answerAll()
             return !gallery.isLoading && transport.waiting == 0
         }
     }
 
     /// Handles the events of GTK until a condition holds, for half a minute at most.
-    private static func pump(_ failure: String, until condition: () throws -> Bool) async throws {
+    static func pump(_ failure: String, until condition: () throws -> Bool) async throws {
         let start = ContinuousClock.now
         while try !condition() {
             if ContinuousClock.now - start > .seconds(30) { throw Failure(failure) }
@@ -126,7 +131,7 @@ enum Main {
         }
     }
 
-    private static func check(_ holds: Bool, _ failure: @autoclosure () -> String) throws {
+    static func check(_ holds: Bool, _ failure: @autoclosure () -> String) throws {
         if !holds { throw Failure(failure()) }
     }
 }

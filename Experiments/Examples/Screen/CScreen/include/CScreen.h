@@ -33,6 +33,12 @@ int32_t halcyon_screen_draw(void);
 /// Shows straight RGBA pixels in a cell, or nothing if `pixels` is NULL. The bytes are copied.
 void halcyon_screen_show(int32_t cell, const uint8_t *pixels, int32_t width, int32_t height);
 
+/// Shows straight RGBA pixels in the picture that covers the grid while a row is open, or nothing if `pixels` is NULL.
+void halcyon_screen_show_detail(const uint8_t *pixels, int32_t width, int32_t height);
+
+/// Covers the grid by that picture, or uncovers it.
+void halcyon_screen_open_detail(bool opens);
+
 /// Scrolls to a distance from the top in pixels, within what is possible. Returns the distance that was reached.
 int32_t halcyon_screen_scroll(int32_t distance);
 
