@@ -73,7 +73,7 @@ avif:
 standins: dependencies
 	@Tests/StandIns/run
 
-# A gallery in a window of GTK 4 on a virtual display, whose pixels are checked; the screenshots are in .build/screen. Linux only.
+# A gallery and a feed in a window of GTK 4 on a virtual display, whose pixels are checked; the screenshots are in .build/screen. Linux only.
 screen:
 	@.ci/install-dependencies screen
 	Experiments/Examples/Screen/run

@@ -48,6 +48,7 @@ enum ManagerBenchmark {
         try await report("a hit in memory, imageInMemory", "µs") {
             for resource in resources { _ = manager.imageInMemory(for: resource) }
         }
+        try await onMainActor(manager, resources)
         let photos = HalcyonManager(cache: cache, downloader: ImageDownloader(name: "photos", transport: photo))
         try await report("a prefetch of 4000x3000 pixels to the disk", "ms", few) {
             round += 1
@@ -57,7 +58,7 @@ enum ManagerBenchmark {
         let original = ImageOptions { ($0.waitForCache, $0.forceRefresh) = (true, true) }
         _ = try await photos.image(for: url("original"), options: original)
         let three: [any ImageProcessor] = [
-            BlackWhiteImageProcessor(), TintImageProcessor(tint: PixelColor(red: 9, green: 9, blue: 9, alpha: 9)),
+            BlackWhiteImageProcessor(), CroppingImageProcessor(size: PixelSize(width: 800, height: 600)),
             CroppingImageProcessor(size: PixelSize(width: 400, height: 300)),
         ]
         try await report("three images of it at a time, made of its file", "ms", 1) {
@@ -89,6 +90,14 @@ enum ManagerBenchmark {
 
     private static func url(_ name: String) -> URL { URL(string: "http://bench/\(name)") ?? URL(fileURLWithPath: "/") }
 
+    /// What hits cost the code of views.
+    @MainActor
+    private static func onMainActor(_ manager: HalcyonManager, _ resources: [Resource]) async throws {
+        try await report("a hit in memory, by await on the main actor", "µs") {
+            for resource in resources { _ = try await manager.image(for: resource) }
+        }
+    }
+
     /// A picture of 12 megapixels.
     private static func photo() throws -> Bitmap {
         let (width, height) = isShort ? (400, 300) : (4_000, 3_000)
@@ -113,7 +122,8 @@ enum ManagerBenchmark {
 
     /// Prints the median of the time that a round takes, divided by its pieces of work.
     private static func report(
-        _ what: String, _ unit: String, _ count: Int = loads, _ round: () async throws -> Void
+        _ what: String, _ unit: String, _ count: Int = loads, isolation: isolated (any Actor)? = #isolation,
+        _ round: () async throws -> Void
     ) async throws {
         var times: [Double] = []
         for _ in 0..<rounds { times.append(try await seconds(round)) }
@@ -122,7 +132,9 @@ enum ManagerBenchmark {
     }
 
     /// The processor time of the process that some work takes, in seconds.
-    private static func seconds(_ work: () async throws -> Void) async rethrows -> Double {
+    private static func seconds(
+        isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> Void
+    ) async rethrows -> Double {
         let before = processorTime()
         try await work()
         return processorTime() - before

@@ -121,9 +121,9 @@ extension ImageLoader {
                 await originals.remove(forKey: key)
             }
             guard isFirst else { return }
-            originals.keepOriginal(
-                bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting, done: { places.written(place) }
-            )
+            originals.keepOriginal(bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting) {
+                places.written(place)
+            }
         }
         if options.waitForCache { await places.settle(place) }
     }

@@ -7,11 +7,11 @@ import HalcyonViews
 /// prefetch.
 ///
 /// It checks each picture that the display shows: those of a page, and that of the post that is open. It counts on how many pages
-/// the opened post was in memory before it was opened, in the first half of the pages and in the second.
+/// the opened post was in memory before it was opened.
 @MainActor
 struct FeedPages {
     private static let (pages, perPage) = (40, 16)
-    private static let categories = ["sunsets", "forests", "lakes", "portraits"]
+    private nonisolated static let categories = ["sunsets", "forests", "lakes", "portraits"]
     private static let large = ImageOptions(
         processor: DownsamplingImageProcessor(size: PixelSize(width: 384, height: 384)))
     private static let small = DownsamplingImageProcessor(size: PixelSize(width: 96, height: 96))
@@ -62,15 +62,14 @@ struct FeedPages {
         await predictive.settle()
         let lists = await predictive.statistics.lists
         halcyon_screen_close()
-        let half = Self.pages / 2
-        let counts = (wasThere.prefix(half).count { $0 }, wasThere.suffix(half).count { $0 })
+        let there = wasThere.count { $0 }
         print(
             """
             feed: \(lists.lists) pages with \(lists.shown) posts, \(lists.opened) opened; \(lists.prefetched) prefetched
-            of \(half) pages, the opened post was in memory on \(counts.0), of the next \(half) on \(counts.1)
+            the opened post was in memory on \(there) of \(Self.pages) pages; by chance it would be on 5
             """)
         try Main.check(lists.lists == Self.pages && lists.opened == Self.pages, "pages and openings: \(lists)")
-        try Main.check(counts.1 > half / 2 && counts.1 >= counts.0, "what the visitor opens is not learned")
+        try Main.check(there > Self.pages / 2, "what the visitor opens is not learned")
     }
 
     /// Opens the post that the visitor chooses, and returns whether its picture was there at once.
@@ -124,13 +123,14 @@ struct FeedPages {
                     continue
                 }
                 let light = UInt8(y * 255 / side)
-                pixels +=
+                let pixel: [UInt8] =
                     switch category {
                     case "lakes": [30, light / 2 + 60, 160 + UInt8(abs(y % 32 - 16)) * 5, 255]
                     case "forests": [20, 80 + UInt8(abs(x % 48 - 24)) * 4, light / 4, 255]
                     case "sunsets": [255, 200 - light / 2, light / 3, 255]
                     default: dx * dx + dy * dy < 150 * 150 ? [230, 190, 160, 255] : [90, 70, 110, 255]
                     }
+                pixels += pixel
             }
         }
         return Bitmap(width: side, height: side, pixels: pixels)
