@@ -36,7 +36,7 @@ if environment["HALCYON_SCREEN"] != nil {
         .target(
             name: "CScreen", dependencies: ["CGTK"], path: "Screen/CScreen", linkerSettings: [.linkedLibrary("X11")]),
         .executableTarget(
-            name: "Screen", dependencies: ["CScreen", halcyon("Halcyon"), halcyon("HalcyonViews")], path: "Screen/Screen",
-            swiftSettings: strict),
+            name: "Screen", dependencies: ["CScreen", halcyon("Halcyon"), halcyon("HalcyonViews")],
+            path: "Screen/Screen", swiftSettings: strict),
     ]
 }

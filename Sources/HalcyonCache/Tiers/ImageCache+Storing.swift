@@ -165,11 +165,13 @@ extension ImageCache {
     ///
     /// - Parameters:
     ///   - bytes: makes the bytes of the file, on the options' queue; `nil` if the original cannot be serialized.
+    ///   - keepsMemory: whether the key's value in memory was made of these bytes.
     ///   - note: returns the note of the bytes that are about to be written, as in a store of a value.
     ///   - kept: receives the bytes that are on disk now.
     package func keepOriginal(
-        _ bytes: @escaping @Sendable () -> Data?, forKey key: EntryKey, options: CacheOptions,
-        note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil, done: @escaping @Sendable () -> Void
+        _ bytes: @escaping @Sendable () -> Data?, forKey key: EntryKey, keepsMemory: Bool = false,
+        options: CacheOptions, note: NoteMaker? = nil, kept: (@Sendable (Data) -> Void)? = nil,
+        done: @escaping @Sendable () -> Void
     ) {
         hub.send(.store(key: key.computed, categories: options.context.categories))
         var options = options
@@ -185,8 +187,8 @@ extension ImageCache {
             if case .failure(let error) = result { hub.failed(error) }
             done()
         }
-        // The value in memory was not made of these bytes. The disk is first, as in every store.
-        memoryStorage.remove(forKey: key.computed)
+        // The disk is first, as in every store.
+        if !keepsMemory { memoryStorage.remove(forKey: key.computed) }
     }
 
     /// Returns the origin of an entry that is about to be stored.

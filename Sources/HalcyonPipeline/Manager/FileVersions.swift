@@ -5,7 +5,7 @@ import HalcyonSupport
 import Synchronization
 
 /// A version of a file: its size and the time of its last modification.
-struct FileVersion: Sendable, Equatable {
+struct FileVersion: Sendable, Hashable {
     let size: Int64
     /// Nanoseconds since 1970.
     let modified: Int64

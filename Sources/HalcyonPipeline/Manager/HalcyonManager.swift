@@ -226,7 +226,7 @@ public final class HalcyonManager: Sendable {
                 try await loader.inTurn(resource, options) { load in
                     var load = load
                     load.isPrefetch = true
-                    load.keepsInMemory = toMemory || !load.keepsOnDisk
+                    load.keepsInMemory = toMemory || !load.keepsOnDisk && !load.keepsOriginalAlone
                     (load.observed, load.task) = (observed, task)
                     return try await loader.prefetch(load)
                 }

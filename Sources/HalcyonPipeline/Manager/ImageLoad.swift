@@ -80,6 +80,20 @@ package struct ImageLoad: Sendable {
     /// Whether the disk keeps the image itself.
     var keepsOnDisk: Bool { options.writes.contains(.disk) && options.diskPolicy.keeps(variant: isVariant) }
 
+    /// Whether the disk keeps the original of which the image is made, and not the image.
+    package var keepsOriginalAlone: Bool {
+        isVariant && options.diskPolicy == .originals && options.writes.contains(.disk)
+    }
+
+    /// The load of the original itself.
+    var ofOriginal: ImageLoad {
+        var original = self
+        (original.options.processor, original.options.variant) = (DefaultImageProcessor(), "")
+        (original.options.cache, original.options.serializer) = (options.originalCache, nil)
+        original.options.forcedExtension = nil
+        return original
+    }
+
     /// Whether the image is made of the original, and not the original itself.
     package var isVariant: Bool { !options.variant.isEmpty }
 

@@ -107,7 +107,9 @@ extension ImageLoader {
             options.writes.contains(.disk), load.isVariant, !load.source.isDataURL
         else { return }
         let (originals, key) = (options.originalCache, load.key)
-        let place = KeptPlaces.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .original)
+        // The place of a load of the original itself, which may have joined.
+        let place = KeptPlaces.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .disk)
+        let memory = KeptPlaces.Place(cache: ObjectIdentifier(originals), key: ByteName(key), tier: .memory)
         let noting =
             load.fileVersion?.noting
             ?? FreshnessRecord.noting(options.freshness?.honoursServer == true ? freshness : nil)
@@ -121,9 +123,9 @@ extension ImageLoader {
                 await originals.remove(forKey: key)
             }
             guard isFirst else { return }
-            originals.keepOriginal(bytes, forKey: load.originalKey, options: load.cacheOptions, note: noting) {
-                places.written(place)
-            }
+            originals.keepOriginal(
+                bytes, forKey: load.originalKey, keepsMemory: places.isClaimed(memory), options: load.cacheOptions,
+                note: noting, kept: { places.stored($0, at: place) }, done: { places.written(place) })
         }
         if options.waitForCache { await places.settle(place) }
     }

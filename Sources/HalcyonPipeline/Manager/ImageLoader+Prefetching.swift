@@ -11,7 +11,10 @@ extension ImageLoader {
     /// - Returns: what was loaded or made; `nil` if the image is cached already.
     func prefetch(_ load: ImageLoad) async throws -> Prefetched? {
         let load = try await withoutChangedFile(load)
-        if load.options.forceRefresh { return try await loadedUnseen(load) }
+        if load.options.forceRefresh {
+            let isOriginal = !load.keepsInMemory && load.keepsOriginalAlone
+            return try await loadedUnseen(isOriginal ? load.ofOriginal : load)
+        }
         let cache = load.options.cache
         let view = try await view(of: load)
         let found = try await tier(of: view.entryKey, in: cache)
@@ -31,6 +34,7 @@ extension ImageLoader {
             }
             return nil
         }
+        if !load.keepsInMemory, load.keepsOriginalAlone { return try await prefetch(load.ofOriginal) }
         if let made = try await madeOfOriginal(view) { return Prefetched(made) }
         if load.options.onlyFromCache { throw ManagerError.notCached(key: load.computedKey) }
         return try await loadedUnseen(load)

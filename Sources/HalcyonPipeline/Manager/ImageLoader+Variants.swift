@@ -13,6 +13,8 @@ struct VariantKey: Hashable, Sendable {
     let onlyFromCache: Bool
     /// The request's fields, of which one may select another original.
     let fields: FieldDigest?
+    /// The version of a local file.
+    let version: FileVersion?
 }
 
 /// The result of making a variant of a cached original.
@@ -48,7 +50,8 @@ extension ImageLoader {
         let key = VariantKey(
             entry: load.entry, originals: ObjectIdentifier(load.options.originalCache),
             maker: ByteName("\(load.options.variant)#\(decoder.identifier)"), heedsServer: heedsServer,
-            onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil)
+            onlyFromCache: load.options.onlyFromCache, fields: selects ? await load.request()?.fieldDigest : nil,
+            version: load.fileVersion)
         let (variant, isFirst) = try await variants.value(
             of: key, load.options.download.priority, load.options.download.processingQueue, load.task
         ) { [self] in try await makeVariant(load, $0) }
@@ -133,7 +136,10 @@ extension ImageLoader {
             let made = try await shared.value(of: ByteName(first.identifier), work) {
                 MadeImage(try observed.decoding { try first.process(try input(), decoder: decoder) })
             }
-            return try await made.after(steps.rest, decoder, observed, work)
+            var result = try await made.after(steps.rest, decoder, observed, work)
+            // What was kept and removed meanwhile is kept again.
+            result.places = KeptPlaces()
+            return result
         }
     }
 

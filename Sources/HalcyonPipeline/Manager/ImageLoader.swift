@@ -250,7 +250,8 @@ final class ImageLoader: Sendable {
             let provider = try load.permitted(given)
             let attempts = Attempts(strategy: load.options.download.retryStrategy, clock: downloader.clock)
             let provided = try await load.observed.transferring {
-                try await providers.load(provider, maker(load), load.options.download, attempts, load.task)
+                try await providers.load(
+                    provider, load.fileVersion, maker(load), load.options.download, attempts, load.task)
             }
             return try await result(load, Loaded(made: provided.made, data: provided.data))
         case .network(let url, _):

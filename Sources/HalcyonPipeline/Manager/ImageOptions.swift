@@ -79,7 +79,8 @@ public struct ImageOptions: Sendable {
     // MARK: How it is kept
 
     /// What the disk keeps, where ``writesTo`` has the disk. Default: ``DiskPolicy/automatic``, but nothing of a file of this machine,
-    /// which would be a second copy. A stated policy, also ``DiskPolicy/automatic``, holds for files, too.
+    /// which would be a second copy. A policy that a load states, also ``DiskPolicy/automatic``, holds for files, too; that of the manager
+    /// does not.
     ///
     /// See `DiskPolicyTests.diskKeepsWhatPolicySays()` and `LocalFileTests.fileIsNotCopiedUnlessAsked()`.
     public var diskPolicy: DiskPolicy?

@@ -6,11 +6,11 @@ import HalcyonSupport
 /// The options of a call, each with a value: that of the call, else that of the manager's defaults, else the default. A load
 /// passes them on: to the cache and to the downloader in the form that these take.
 package struct ResolvedOptions: Sendable {
-    let processor: any ImageProcessor
+    var processor: any ImageProcessor
     /// The identifier of the processor.
-    let variant: String
+    var variant: String
     let imageModifier: (any ImageModifier)?
-    let serializer: (any CacheSerializer<Bitmap>)?
+    var serializer: (any CacheSerializer<Bitmap>)?
     let wantsOriginalData: Bool
     /// The tiers that the call names; ``reads`` counts the other options, too.
     private let readsFrom: CacheTiers
@@ -21,17 +21,17 @@ package struct ResolvedOptions: Sendable {
     let alternativeSources: [Source]
     var lowDataSource: Source?
     let freshness: FreshnessPolicy?
-    package let cache: ImageCache<Bitmap>
+    package var cache: ImageCache<Bitmap>
     let originalCache: ImageCache<Bitmap>
     let downloader: ImageDownloader
     /// What the disk keeps.
     let diskPolicy: DiskPolicy
-    /// Whether the policy was stated, so that it holds for files of this machine, too.
+    /// Whether the call states the policy, so that it holds for files of this machine, too.
     let isDiskPolicyStated: Bool
     /// The tiers in which the image is kept.
     var writes: CacheTiers
     let waitForCache: Bool
-    let forcedExtension: String?
+    var forcedExtension: String?
     /// What may be loaded.
     let sourcePolicy: SourcePolicy
     /// What the cache is asked for; a load adds what it knows of itself (``ImageLoad/cacheOptions``).
@@ -75,8 +75,8 @@ package struct ResolvedOptions: Sendable {
         self.cache = target ?? cache
         self.originalCache = call.originalCache ?? call.cache ?? base.originalCache ?? target ?? originalCache
         self.downloader = call.downloader ?? base.downloader ?? downloader
-        let stated = call.diskPolicy ?? base.diskPolicy
-        (diskPolicy, isDiskPolicyStated) = (stated ?? .automatic, stated != nil)
+        diskPolicy = call.diskPolicy ?? base.diskPolicy ?? .automatic
+        isDiskPolicyStated = call.diskPolicy != nil
         writes = call.writesTo ?? base.writesTo ?? .all
         if call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false { writes.remove(.disk) }
         waitForCache = call.waitForCache ?? base.waitForCache ?? false

@@ -26,7 +26,7 @@ public enum Source: Sendable {
 
     /// A file of this machine, cached under `cacheKey`, by default its URL.
     ///
-    /// It is kept in memory alone, unless an ``ImageOptions/diskPolicy`` is stated. A change of its size or of its time of modification
+    /// It is kept in memory alone, unless the load states an ``ImageOptions/diskPolicy``. A change of its size or of its time of modification
     /// is noticed by the next load, which then reads it again. A hit in memory reads both on the caller's thread. An image of a file that
     /// is gone is used as long as it is cached. What your code stores in the cache under the file's key is not of a known version, and is
     /// replaced. See `LocalFileTests`.

@@ -62,6 +62,9 @@ public final class ImagePrefetcher: Sendable {
             toMemory: toMemory, onProgress: onProgress)
     }
 
+    /// Nothing could resume one that is paused. Another one goes on.
+    deinit { if isPaused { stop() } }
+
     /// Prefetches, and returns the report. A second call waits for the same work. Cancelling the waiting task stops it.
     public func run() async -> PrefetchReport {
         let work = begin()

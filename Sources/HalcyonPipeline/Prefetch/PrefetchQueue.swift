@@ -100,7 +100,7 @@ package final class RunningPrefetches<Key: Hashable & Sendable>: Sendable {
         /// The first place of ``waiting`` that may have an item.
         var next = 0
         var places: [Key: Int] = [:]
-        var begun: [Key: DownloadTask] = [:]
+        var begun: [Key: (task: DownloadTask, own: TransferPriority)] = [:]
         var isPaused = false
         var priority: TransferPriority?
 
@@ -111,7 +111,7 @@ package final class RunningPrefetches<Key: Hashable & Sendable>: Sendable {
                 defer { next += 1 }
                 guard let item = waiting[next] else { continue }
                 let task = DownloadTask()
-                (places[item.key], begun[item.key]) = (nil, task)
+                (places[item.key], begun[item.key]) = (nil, (task, item.options?.priority ?? .low))
                 waiting[next] = nil
                 return (item, task, priority)
             }
@@ -125,7 +125,7 @@ package final class RunningPrefetches<Key: Hashable & Sendable>: Sendable {
                 item = waiting[place]
                 waiting[place] = nil
             }
-            return (item, begun.removeValue(forKey: key))
+            return (item, begun.removeValue(forKey: key)?.task)
         }
     }
 
@@ -182,7 +182,7 @@ package final class RunningPrefetches<Key: Hashable & Sendable>: Sendable {
                 state.priority = newValue
                 return Array(state.begun.values)
             }
-            for task in begun { task.setPriority(newValue ?? .low) }
+            for (task, own) in begun { task.setPriority(newValue ?? own) }
         }
     }
 
@@ -211,7 +211,7 @@ package final class RunningPrefetches<Key: Hashable & Sendable>: Sendable {
                 }
                 state.withLock { state in
                     // A prefetch that was stopped may have been started again.
-                    if state.begun[item.key] === task { state.begun[item.key] = nil }
+                    if state.begun[item.key]?.task === task { state.begun[item.key] = nil }
                 }
                 item.ended(item.key, result, true)
                 begin()

@@ -9,7 +9,7 @@ import Synchronization
 package final class KeptPlaces: Sendable {
     /// A place where something is kept.
     package struct Place: Hashable {
-        package enum Tier { case memory, disk, original }
+        package enum Tier { case memory, disk }
 
         package let cache: ObjectIdentifier
         package let key: ByteName

@@ -79,8 +79,11 @@ struct ProviderKey: Hashable, Sendable {
     private let cacheKey: ByteName
     /// What a file's provider may read, which others may not.
     private let access: FileAccess?
+    /// The version of a local file, as far as it is known.
+    private let version: FileVersion?
 
-    init(_ provider: any ImageDataProvider) {
+    init(_ provider: any ImageDataProvider, _ version: FileVersion? = nil) {
+        self.version = version
         kind = ObjectIdentifier(type(of: provider))
         cacheKey = ByteName(provider.cacheKey)
         access = (provider as? any URLProvider)?.access
@@ -113,13 +116,13 @@ extension ProviderMerger {
     /// Joins the load of a provider and returns its image. The retry strategy decides about errors of the provider, not about bytes
     /// of which no image can be made.
     func load(
-        _ provider: any ImageDataProvider, _ maker: ImageMaker, _ options: DownloadOptions, _ attempts: Attempts,
-        _ task: DownloadTask?
+        _ provider: any ImageDataProvider, _ version: FileVersion?, _ maker: ImageMaker, _ options: DownloadOptions,
+        _ attempts: Attempts, _ task: DownloadTask?
     ) async throws -> Provided {
         let answer = try await attempts.of(provider.cacheKey) {
             let waiter = LoadWaiter(self)
             join(
-                waiter.token, ProviderKey(provider), options.priority,
+                waiter.token, ProviderKey(provider, version), options.priority,
                 ProcessorKey(maker.identifier, Provided.self), Callbacks(waiter),
                 load: { { _, _ in ProvidedBytes(data: try await provider.data()) } },
                 job: {

@@ -52,7 +52,7 @@ final class SharedSteps<Value: Sendable>: Sendable {
         }
     }
 
-    /// Makes a value, unless it is there, is being made, or nobody waits for it.
+    /// Makes a value, unless it is there, is being made, or no load waits for it.
     private func run(_ name: ByteName, _ make: () throws -> Value) {
         let isFirst = state.withLock { state in
             guard let step = state.steps[name], step.result == nil, !step.isRunning, !step.waiters.isEmpty else {

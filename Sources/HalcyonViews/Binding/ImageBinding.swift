@@ -228,8 +228,10 @@ public final class ImageBinding {
         let progress = options.onProgress ?? manager.defaultOptions.onProgress
         options.callbackQueue = .untouch
         options.onProgress = { [weak self] received in
-            progress?(received)
-            Task { @MainActor in self?.received(received, load) }
+            Task { @MainActor in
+                progress?(received)
+                self?.received(received, load)
+            }
         }
         running = RunningLoad(
             manager.retrieveImage(with: resource, options: options) { [weak self] result in

@@ -42,6 +42,12 @@ public struct ImageContext: Sendable {
     /// The request of bytes in memory.
     public static func data(_ data: Data, cacheKey: String) -> Self { source(.data(data, cacheKey: cacheKey)) }
 
+    /// What distinguishes the image from others: its key, its user and its processor. A view that is described anew loads again where
+    /// this differs.
+    var identity: [String?] {
+        [resource?.cacheKey, resource?.user, options.load?.processor?.identifier, "\(options.downsampling)"]
+    }
+
     /// Requests the image for a view. See ``ImageBinding/setImage(with:placeholder:options:progress:completion:)-(Resource?,_,_,_,_)``.
     ///
     /// - Returns: whether the image was in memory, and is shown.

@@ -44,7 +44,7 @@
         public var body: some View {
             content
                 .animation(animation, value: binder.picture == nil)
-                .onChange(of: context.resource?.cacheKey, initial: true) { binder.show(context) }
+                .onChange(of: context.identity, initial: true) { binder.show(context) }
                 .onAppear { binder.appeared() }
                 .onDisappear { binder.disappeared() }
         }

@@ -39,14 +39,19 @@ struct DiskPolicyTests {
     @Test("With originals on disk, three sizes of one URL in turn are one download, also after a restart of the app")
     func threeSizesAreOneDownload() async throws {
         let transport = FakeTransport(answerAtOnce: try EncodedPicture(width: 40).file)
-        let fixture = try ManagerFixture(transport)
-        for width in [30, 20, 10, 30] {
-            let size = DownsamplingImageProcessor(size: PixelSize(width: width, height: width))
-            let result = try await fixture.manager.image(for: url, options: options(.originals, size))
-            #expect(result.image.width == width)
-            fixture.cache.clearMemoryCache()
+        let folder = try TemporaryFolder()
+        for _ in 0..<2 {
+            let fixture = try ManagerFixture(transport, folder: folder)
+            for width in [30, 20, 10, 30] {
+                let size = DownsamplingImageProcessor(size: PixelSize(width: width, height: width))
+                let result = try await fixture.manager.image(for: url, options: options(.originals, size))
+                #expect(result.image.width == width)
+                fixture.cache.clearMemoryCache()
+            }
+            await fixture.cache.close()
         }
         #expect(transport.requestCount == 1)
+        let fixture = try ManagerFixture(transport)
         // By default each size is a download.
         for width in [30, 20, 10] {
             let size = DownsamplingImageProcessor(size: PixelSize(width: width, height: width))
@@ -87,16 +92,27 @@ struct DiskPolicyTests {
         #expect(!fixture.cache.isCached(forKey: url.absoluteString) && fixture.cache.isCached(forKey: variant))
     }
 
-    @Test("A prefetch of a variant whose original alone is kept decodes for memory alone")
+    @Test("A prefetch of a variant whose original alone is kept decodes only where memory wants it")
     func prefetchKeepsOriginals() async throws {
-        let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
-        let fixture = try ManagerFixture(transport)
-        let report = await ImagePrefetcher(
-            urls: [url], manager: fixture.manager, options: options(.originals, processor)
-        ).run()
-        await fixture.settle()
-        #expect(report.completed.count == 1 && fixture.cache.isCached(forKey: url.absoluteString))
-        #expect(try await fixture.manager.image(for: url, options: options(.originals, processor)).image.width == 4)
-        #expect(transport.requestCount == 1)
+        for toMemory in [false, true] {
+            let transport = FakeTransport(answerAtOnce: try EncodedPicture().file)
+            let (fixture, counting) = (try ManagerFixture(transport), CountingDecoder())
+            let manager = HalcyonManager(
+                cache: fixture.cache, downloader: fixture.downloader, decoder: counting.decoder)
+            for isAgain in [false, true] {
+                let report = await ImagePrefetcher(
+                    urls: [url], manager: manager, options: options(.originals, processor), toMemory: toMemory
+                ).run()
+                await fixture.settle()
+                #expect((isAgain ? report.skipped : report.completed).count == 1)
+            }
+            #expect(counting.count == (toMemory ? 1 : 0))
+            #expect(fixture.cache.memoryStorage.count == (toMemory ? 1 : 0))
+            #expect(fixture.cache.isCached(forKey: url.absoluteString))
+            #expect(fixture.cache.diskStorage?.isCached(forKey: variant.computed) == false)
+            let result = try await manager.image(for: url, options: options(.originals, processor))
+            #expect(result.image.width == 4 && result.cacheType == (toMemory ? .memory : .none))
+            #expect(transport.requestCount == 1)
+        }
     }
 }

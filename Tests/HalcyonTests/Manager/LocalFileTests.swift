@@ -46,6 +46,12 @@ struct LocalFileTests {
         #expect(await !bed.isOnDisk)
         #expect(bed.fixture.cache.diskStorage?.totalSize == 0)
         #expect(bed.fixture.manager.imageInMemory(for: Resource(bed.url)) != nil)
+        // The policy of a manager says what it keeps of what it loads from servers.
+        let originals = HalcyonManager(
+            cache: bed.fixture.cache, downloader: bed.fixture.downloader,
+            defaultOptions: ImageOptions { $0.diskPolicy = .originals })
+        _ = try await originals.image(for: bed.url, options: ImageOptions(processor: small))
+        #expect(await !bed.isOnDisk)
         let asked = ImageOptions { ($0.diskPolicy, $0.forceRefresh) = (.automatic, true) }
         _ = try await bed.fixture.manager.image(for: bed.url, options: asked)
         #expect(await bed.isOnDisk)
@@ -59,10 +65,9 @@ struct LocalFileTests {
             let manager = bed.fixture.manager
             let plain = ImageOptions { $0.diskPolicy = policy }
             let variant = ImageOptions { ($0.diskPolicy, $0.processor) = (policy, small) }
-            var second = 1_000.0
-            for sample in [first, blue, blue, wide, first] {
+            // The last one has the time of the one before.
+            for (sample, second) in zip([first, blue, blue, wide, first], [1_000.0, 1_001, 1_002, 1_003, 1_003]) {
                 try bed.write(sample, at: second)
-                second += 1
                 #expect(manager.imageInMemory(for: Resource(bed.url), options: plain) == nil)
                 let result = try await manager.image(for: bed.url, options: plain)
                 #expect(result.image == sample.picture && result.cacheType == .none)
@@ -73,6 +78,36 @@ struct LocalFileTests {
                 #expect(manager.imageInMemory(for: Resource(bed.url), options: variant)?.image == made.image)
             }
         }
+    }
+
+    @Test("A file that changes while it is being shown is read again by the next view", arguments: [false, true])
+    func fileChangedWhileItIsLoaded(isVariant: Bool) async throws {
+        let (first, blue) = (try EncodedPicture(), try EncodedPicture.blue)
+        let bed = try Bed()
+        try bed.write(first, at: 1_000)
+        var options = ImageOptions { ($0.diskPolicy, $0.waitForCache) = (.originals, true) }
+        if isVariant {
+            // Its original is on disk.
+            _ = try await bed.fixture.manager.image(for: bed.url, options: options)
+            options.processor = BlackWhiteImageProcessor()
+        }
+        let limiter = DecodeLimiter(limit: 1)
+        let manager = HalcyonManager(
+            cache: bed.fixture.cache, downloader: bed.fixture.downloader, decodeLimiter: limiter)
+        let gate = DispatchSemaphore(value: 0)
+        limiter.queue(over: .dispatch(DispatchQueue(label: "test")), .normal).execute { gate.wait() }
+        let early = Task { [options] in try await manager.image(for: bed.url, options: options).image }
+        await waitUntil { limiter.load.waiting == 1 }
+        try bed.write(blue, at: 2_000)
+        let late = Task { [options] in try await manager.image(for: bed.url, options: options).image }
+        await waitUntil { limiter.load.waiting == 2 }
+        gate.signal()
+        _ = try await early.value
+        let shown = try await late.value
+        let expected = isVariant ? try BlackWhiteImageProcessor().process(blue.picture) : blue.picture
+        #expect(shown == expected)
+        await bed.fixture.settle()
+        #expect(try await manager.image(for: bed.url, options: options).image == expected)
     }
 
     @Test("After a restart, a copy on disk is used if it is of the file as it is, and else read again")

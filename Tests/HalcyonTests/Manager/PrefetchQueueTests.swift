@@ -19,8 +19,8 @@ struct PrefetchQueueTests {
             fixture = try ManagerFixture(transport)
         }
 
-        func queue(_ maxConcurrent: Int = 5) -> PrefetchQueue {
-            PrefetchQueue(manager: fixture.manager, maxConcurrent: maxConcurrent)
+        func queue(_ maxConcurrent: Int = 5, _ options: ImageOptions? = nil) -> PrefetchQueue {
+            PrefetchQueue(manager: fixture.manager, options: options, maxConcurrent: maxConcurrent)
         }
 
         func isCached(_ name: String) -> Bool { fixture.cache.isCached(forKey: fake(name).absoluteString) }
@@ -83,7 +83,7 @@ struct PrefetchQueueTests {
     @Test("While the queue is paused nothing begins; the priority moves what has begun and what begins later")
     func pauseAndPriority() async throws {
         let bed = try Bed()
-        let queue = bed.queue(1)
+        let queue = bed.queue(1, ImageOptions { $0.priority = .veryLow })
         queue.isPaused = true
         queue.start(urls("a", "b"))
         #expect(queue.isPaused && queue.count == 2 && bed.transport.calls.isEmpty)
@@ -94,6 +94,9 @@ struct PrefetchQueueTests {
         bed.transport.answer("a", bed.sample.file)
         await bed.transport.waitForCalls(3)
         #expect(bed.transport.calls.last == .start("b", .normal) && queue.priority == .normal)
+        // Without one, each has that of its options again.
+        queue.priority = nil
+        await waitUntil { bed.transport.calls.last == .priority("b", .veryLow) }
         bed.transport.answer("b", bed.sample.file)
         await waitUntil { queue.count == 0 }
     }

@@ -103,6 +103,18 @@ struct PrefetcherTests {
 
     @Test("A paused prefetcher begins nothing; its priority moves what has begun")
     func pausedPrefetcherBeginsNothing() async throws {
+        do {
+            // One that is paused and let go of ends, because nothing can resume it.
+            let fixture = try ManagerFixture(FakeTransport())
+            let stopped = Mutex<[Resource]?>(nil)
+            do {
+                let released = ImagePrefetcher(resources: resources("a", "b"), manager: fixture.manager)
+                released.isPaused = true
+                released.start { report in stopped.withLock { $0 = report.stopped } }
+            }
+            await waitUntil { stopped.withLock { $0 } != nil }
+            #expect(keys(stopped.withLock { $0 } ?? []) == ["a", "b"])
+        }
         let (sample, transport) = (try EncodedPicture(), FakeTransport())
         let fixture = try ManagerFixture(transport)
         let prefetcher = ImagePrefetcher(

@@ -117,6 +117,39 @@ struct SharedStepTests {
         }
     }
 
+    @Test("A variant that is removed while another of its file is being made is kept again")
+    func removedVariantIsKeptAgain() async throws {
+        /// Waits at a gate.
+        struct Gated: BitmapProcessor {
+            let identifier = "gated"
+            let gate: DispatchSemaphore
+            func process(_ picture: Bitmap) -> Bitmap {
+                gate.wait()
+                return picture
+            }
+        }
+        let bed = try Bed()
+        try bed.fixture.cache.diskStorage?.store(value: bed.sample.file, forKey: "http://fake/x")
+        let manager = HalcyonManager(
+            cache: bed.fixture.cache, downloader: bed.fixture.downloader, decoder: bed.counting.decoder,
+            decodeLimiter: DecodeLimiter(limit: 2))
+        let gate = DispatchSemaphore(value: 0)
+        let other = Task {
+            try await manager.image(for: fake("x"), options: ImageOptions(processor: Gated(gate: gate)))
+        }
+        await waitUntil { bed.counting.count == 1 }
+        let key = EntryKey("http://fake/x", processorIdentifier: "a")
+        for _ in 0..<2 {
+            _ = try await manager.image(for: fake("x"), options: ImageOptions(processor: bed.a))
+            await bed.fixture.settle()
+            #expect(bed.fixture.cache.isCached(forKey: key))
+            await bed.fixture.cache.remove(forKey: key)
+        }
+        #expect(bed.counting.count == 1 && manager.loader.files.count == 1)
+        gate.signal()
+        _ = try await other.value
+    }
+
     @Test("A step's error reaches all loads that share it, and one that is cancelled does not wait for the others")
     func sharedStepsShareErrorsAndAreLeft() async throws {
         struct Failed: Error {}
@@ -145,6 +178,27 @@ struct SharedStepTests {
         #expect(await loads[0].value is Failed)
         #expect(await loads[2].value is Failed)
         #expect(calls.count == 1)
+    }
+
+    @Test("An original that one load keeps and another shows is written once, and stays in memory")
+    func keptAndShownOriginalStaysInMemory() async throws {
+        let bed = try Bed()
+        let kept = ImageOptions { ($0.processor, $0.diskPolicy) = (bed.a, .originals) }
+        let memoryOnly = ImageOptions { $0.cacheMemoryOnly = true }
+        for (name, shown) in [("x", ImageOptions()), ("y", memoryOnly)] {
+            let stores = bed.fixture.cache.statistics.disk.stores
+            let loads = [shown, kept].map { options in
+                Task { try await bed.manager.image(for: fake(name), options: options) }
+            }
+            await bed.fixture.downloader.waitForWaiters(2)
+            bed.transport.answer(name, bed.sample.file)
+            for load in loads { _ = try await load.value }
+            await bed.fixture.settle()
+            let key = "http://fake/\(name)"
+            #expect(bed.fixture.cache.memoryStorage.isCached(forKey: key))
+            #expect(bed.fixture.cache.diskStorage?.isCached(forKey: key) == true)
+            #expect(bed.fixture.cache.statistics.disk.stores == stores + 1)
+        }
     }
 
     @Test("Originals and files that several joined loads keep are written once", arguments: [true, false])
