@@ -8,8 +8,8 @@ import HalcyonImages
     import HalcyonPortableCodecs
 #endif
 
-/// The built-in encoders of JPEG, PNG and WebP. On Apple's platforms ImageIO writes JPEG and PNG (type-checked, never
-/// run), and WebP is not written.
+/// The built-in encoders of JPEG, PNG and WebP. On Apple's platforms ImageIO writes JPEG and PNG, and WebP is not
+/// written. This code, also that of the members, was type-checked, never run.
 ///
 /// ```swift
 /// let data = try ImageEncoder.jpeg(quality: 85).encode(picture)

@@ -15,7 +15,7 @@ extension ImageCodecs {
     /// HEIC, AVIF, ICO and JPEG XL if the system does; that part was type-checked, never run.
     ///
     /// JPEG is written with a quality of 90, and WebP losslessly. Apple's systems do not write WebP, so that PNG
-    /// replaces it there, and HEIC is written with a quality of 90 if the system does.
+    /// replaces it there, and HEIC is written with a quality of 90 if the system does (type-checked, never run).
     ///
     /// This is the default registry of decoders and serializers, so a codec that is registered here applies to all of
     /// them.

@@ -8,8 +8,8 @@ import Foundation
 
 /// SHA-256 (FIPS 180-4) and the message authentication code that is made of it (RFC 2104).
 ///
-/// Apple's platforms use CryptoKit. Elsewhere a C file of this package computes it, so that a cache links no library of TLS
-/// for the names of its files.
+/// Apple's platforms use CryptoKit (never compiled). Elsewhere a C file of this package computes it, so that a cache links
+/// no library of TLS for the names of its files.
 package enum SHA256Digest {
     /// Returns the 32 bytes of the digest of some bytes. O(bytes).
     package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {

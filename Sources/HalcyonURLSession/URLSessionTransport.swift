@@ -3,7 +3,7 @@ import HalcyonNetworking
 import HalcyonSupport
 import Synchronization
 
-/// A transport on Foundation's `URLSession`: the default one on Apple's platforms.
+/// A transport on Foundation's `URLSession`: the default one on Apple's platforms (type-checked, never run there).
 ///
 /// ```swift
 /// let transport = URLSessionTransport()

@@ -23,8 +23,8 @@ public enum CacheTriggerEvent: Sendable {
 
 /// A source of ``CacheTriggerEvent``s. It may serve any number of caches.
 ///
-/// On Linux there is ``MemoryPressureTrigger``, on Apple's platforms `SystemMemoryTrigger`, everywhere ``TerminationTrigger``,
-/// ``NotificationTrigger`` and ``ManualTrigger``.
+/// On Linux there is ``MemoryPressureTrigger``, on Apple's platforms `SystemMemoryTrigger` (type-checked, never run),
+/// everywhere ``TerminationTrigger``, ``NotificationTrigger`` and ``ManualTrigger``.
 /// ``CacheTriggers/standard`` has those that a cache uses by default.
 ///
 /// A shortage of memory trims or clears the memory tier, and the background cleans the disk. See

@@ -11,8 +11,8 @@ import Synchronization
 /// ```
 ///
 /// On Apple's platforms a cache has one by default, with the names that UIKit, WatchKit and AppKit post (``CacheTriggers/standard``).
-/// `NotificationTrigger.app()` of HalcyonViews has memory warnings, too. The initializer takes the names of any other toolkit. A
-/// subscription observes the notification center until it ends.
+/// `NotificationTrigger.app()` of HalcyonViews has memory warnings, too. Both were type-checked, never run. The initializer takes the
+/// names of any other toolkit. A subscription observes the notification center until it ends.
 public final class NotificationTrigger: CacheTrigger {
     /// Starts work that the system must not interrupt. Returns what ends it.
     public typealias BackgroundWork = @Sendable () -> @Sendable () -> Void

@@ -19,6 +19,7 @@ enum PremultipliedAlpha {
     import CoreGraphics
     import Foundation
 
+    /// The conversions from and to images of Core Graphics. They were type-checked, never run.
     extension Bitmap {
         /// The picture as an image of Core Graphics, in sRGB; `nil` if the system cannot make one. O(pixels): the
         /// pixels are copied.

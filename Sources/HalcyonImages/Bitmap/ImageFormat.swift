@@ -22,12 +22,12 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     public static let webp = ImageFormat(name: "WebP", fileExtension: "webp", holdsAlpha: true)
     /// With a palette (GIF89a). It is read, but not written.
     public static let gif = ImageFormat(name: "GIF", fileExtension: "gif", holdsAlpha: true)
-    /// Lossy or lossless (AV1 Image File Format). ImageIO reads it on Apple's platforms, and the product `HalcyonAVIF`
-    /// on Linux.
+    /// Lossy or lossless (AV1 Image File Format). ImageIO reads it on Apple's platforms (type-checked, never
+    /// run), and the product `HalcyonAVIF` on Linux.
     public static let avif = ImageFormat(name: "AVIF", fileExtension: "avif", holdsAlpha: true)
 
     // Formats that are recognised. On Linux they have no decoder unless an app registers one. ImageIO reads the next
-    // three.
+    // three (type-checked, never run).
 
     /// The pictures of many phones (ISO/IEC 23008-12, HEVC).
     public static let heic = ImageFormat(name: "HEIC", fileExtension: "heic", holdsAlpha: true)

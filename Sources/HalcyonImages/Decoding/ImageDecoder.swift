@@ -14,8 +14,8 @@ import Foundation
 /// (``ImageDecodingOptions/Colors``). Grey and CMYK JPEG (inverted, as Adobe writes it) are converted to RGB, and 16
 /// bits are rounded to 8.
 ///
-/// This is the registry of Linux. On Apple's platforms the standard registry decodes with ImageIO, which was
-/// type-checked and never run: see <doc:Images>.
+/// This is the registry of Linux. On Apple's platforms the standard registry decodes with ImageIO: see <doc:Images>.
+/// The code for Apple's platforms, also that of the members, was type-checked, never run.
 ///
 /// Whatever the bytes are, the result is a picture of the size in the header, or an error, and never memory that was
 /// not written. See `DecodingTests.decodedPixelsEqualPillows()`, `RefusalTests.randomChangesGivePictureOrError()` and
@@ -97,6 +97,8 @@ public struct ImageDecoder: Sendable {
 }
 
 /// The options of decoding: scale, limits, treatment of truncated files, and colours.
+///
+/// The code of the members for Apple's platforms was type-checked, never run.
 public struct ImageDecodingOptions: Sendable, Hashable {
     /// The treatment of colours in a file with a colour profile.
     public enum Colors: String, Sendable, Hashable {

@@ -15,7 +15,7 @@ import Synchronization
 public enum Kernels: String, CaseIterable, Sendable, Codable {
     /// Halcyon's own routines, which give the same bits on every processor; see ``PortableKernels``. The default.
     case portable
-    /// The BLAS of the system: OpenBLAS on Linux, Accelerate on Apple platforms.
+    /// The BLAS of the system: OpenBLAS on Linux, Accelerate on Apple platforms (never compiled).
     ///
     /// OpenBLAS chooses its routines by the processor, so results depend on the machine. The first network that uses it calls
     /// `openblas_set_num_threads(1)`: this sets the number of threads for **every** use of OpenBLAS in the process, until

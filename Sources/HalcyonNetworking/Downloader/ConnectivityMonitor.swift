@@ -75,9 +75,9 @@ public struct ConnectivityRetryStrategy: RetryStrategy {
 
 /// The network state of the system.
 ///
-/// On Apple's platforms it is that of `NWPathMonitor`. On Linux there is a network if an interface other than loopback is up and running
-/// and has an address that is not link-local. A netlink socket reports changes of links, addresses and routes, upon which the state is
-/// read again. Without that socket, as in some sandboxes, the state is read every 2 seconds.
+/// On Apple's platforms it is that of `NWPathMonitor` (type-checked, never run). On Linux there is a network if an interface other than
+/// loopback is up and running and has an address that is not link-local. A netlink socket reports changes of links, addresses and routes,
+/// upon which the state is read again. Without that socket, as in some sandboxes, the state is read every 2 seconds.
 public final class SystemConnectivityMonitor: ConnectivityMonitor {
     /// The monitor of the process.
     public static let shared = SystemConnectivityMonitor()
@@ -138,7 +138,8 @@ public final class SystemConnectivityMonitor: ConnectivityMonitor {
 
     public func waitUntilConnected() async throws { try await state.waitUntilConnected() }
 
-    /// Whether the network is in Low Data Mode, as the system has last reported. On Linux `false`: it has no such mode.
+    /// Whether the network is in Low Data Mode, as the system has last reported (type-checked, never run). On Linux `false`: it has no such
+    /// mode.
     public var isConstrained: Bool {
         #if canImport(Network)
             monitor.currentPath.isConstrained

@@ -63,9 +63,12 @@ public final class ImageDownloader: Sendable {
         public var startRate: StartRate?
         /// Whether Low Data Mode, or something like it, is on; called before each load.
         ///
-        /// Default: on Apple's platforms ``SystemConnectivityMonitor/isConstrained`` of the system's monitor, elsewhere `false`, because
-        /// Linux has no such mode. A load also counts as constrained if its transport ends it with
+        /// Default: on Apple's platforms ``SystemConnectivityMonitor/isConstrained`` of the system's monitor (type-checked, never run),
+        /// elsewhere `false`, because Linux has no such mode. A load also counts as constrained if its transport ends it with
         /// ``NetworkError/constrainedNetwork``.
+        ///
+        /// The monitor starts at the first call. The system may not have reported the mode by then, so that the first load of a process
+        /// may take the full source. This was not observed.
         public var isNetworkConstrained: @Sendable () -> Bool = {
             #if canImport(Network)
                 SystemConnectivityMonitor.shared.isConstrained

@@ -183,7 +183,7 @@ public struct TLSSettings: Sendable, Hashable {
 
 /// The proxy configuration.
 public enum Proxy: Sendable, Hashable {
-    /// The environment's: `https_proxy`, `http_proxy`, `no_proxy`. On Apple's platforms: the system's.
+    /// The environment's: `https_proxy`, `http_proxy`, `no_proxy`. On Apple's platforms: the system's (type-checked, never run).
     case system
     /// No proxy.
     case none

@@ -12,7 +12,7 @@ import HalcyonImages
 ///
 /// The original bytes are stored only for an unaltered picture. A processed picture is always encoded, also if the original bytes are
 /// passed with it, so that the key of a variant never has the picture of the original. A picture of a truncated file
-/// (`Bitmap.Provenance.isComplete`) is not stored.
+/// (`Bitmap.Provenance.isComplete`) is not stored. The code for Apple's platforms was type-checked, never run.
 ///
 /// See `SerializerTests.originalBytesServeUnalteredPicturesOnly()` and
 /// `SerializerTests.truncatedPictureIsNotStored()`.

@@ -4,6 +4,7 @@
     import HalcyonImages
     import HalcyonPipeline
 
+    /// An image view that displays loaded pictures. What this file adds for AppKit was type-checked, never run.
     extension NSImageView: ImageDisplaying {
         /// Loads the images of this view. It uses `HalcyonManager.shared`.
         public var halcyon: ImageBinding { AssociatedObject.binding(of: self) }
@@ -31,7 +32,7 @@
     }
 
     extension NSImage {
-        /// Creates an image of a picture; `nil` if the system cannot make one. O(pixels).
+        /// Creates an image of a picture; `nil` if the system cannot make one (type-checked, never run). O(pixels).
         ///
         /// - Parameter scale: the pixels of a point. A scale of 0 or less counts as 1.
         public convenience init?(_ picture: Bitmap, scale: CGFloat) {
@@ -44,7 +45,8 @@
     }
 
     extension NotificationTrigger {
-        /// The notifications of the app: it is hidden, or ends. macOS posts no memory warnings.
+        /// The notifications of the app: it is hidden, or ends. macOS posts no memory warnings
+        /// (type-checked, never run).
         @MainActor
         public static func app() -> NotificationTrigger {
             NotificationTrigger(

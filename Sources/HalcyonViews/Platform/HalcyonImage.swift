@@ -4,7 +4,7 @@
     import HalcyonPipeline
     import SwiftUI
 
-    /// An image of SwiftUI that is loaded.
+    /// An image of SwiftUI that is loaded. It and its members were type-checked, never run.
     ///
     /// Its load is requested when the view appears, and again when the context names another image. While the view is
     /// not on the screen, the load has a low priority, or is cancelled (``ImageContext/whenDisappearing(_:)``).

@@ -4,6 +4,7 @@
     import HalcyonPipeline
     import UIKit
 
+    /// An image view that displays loaded pictures. What this file adds for UIKit was type-checked, never run.
     extension UIImageView: ImageDisplaying {
         /// Loads the images of this view. It uses `HalcyonManager.shared`.
         public var halcyon: ImageBinding { AssociatedObject.binding(of: self) }
@@ -63,7 +64,7 @@
     }
 
     extension UIImage {
-        /// Creates an image of a picture; `nil` if the system cannot make one. O(pixels).
+        /// Creates an image of a picture; `nil` if the system cannot make one (type-checked, never run). O(pixels).
         ///
         /// - Parameter scale: the pixels of a point. A scale of 0 or less counts as 1.
         public convenience init?(_ picture: Bitmap, scale: CGFloat) {
@@ -82,7 +83,7 @@
         }
     }
 
-    /// The system's activity indicator as an indicator of loads.
+    /// The system's activity indicator as an indicator of loads (type-checked, never run).
     @MainActor
     public final class ActivityIndicator: ImageIndicator {
         private let view: UIActivityIndicatorView
@@ -96,7 +97,7 @@
 
     extension NotificationTrigger {
         /// The notifications of the app: memory warnings, entering the background, termination. The system is asked
-        /// for time in the background until the disks are flushed.
+        /// for time in the background until the disks are flushed (type-checked, never run).
         @MainActor
         public static func app() -> NotificationTrigger {
             NotificationTrigger(

@@ -8,7 +8,7 @@ import Tracing
 #endif
 
 /// Makes spans of the loads of a manager through swift-distributed-tracing, and signpost intervals on Apple's
-/// platforms.
+/// platforms (never compiled).
 ///
 /// ```swift
 /// InstrumentationSystem.bootstrap(tracer)

@@ -28,7 +28,7 @@ struct PrefetchQueueTests {
 
     private func urls(_ names: String...) -> [URL] { names.map(fake) }
 
-    @Test("URLs are prefetched in the order of their starts, each once, a stated number at a time")
+    @Test("URLs are prefetched in the order of their starts, each once, a stated number at a time, to the disk")
     func urlsArePrefetchedInOrder() async throws {
         let bed = try Bed()
         let queue = bed.queue(1)
@@ -41,7 +41,10 @@ struct PrefetchQueueTests {
             bed.transport.answer(name, bed.sample.file)
         }
         await waitUntil { queue.count == 0 }
-        #expect(bed.isCached("a") && bed.isCached("b") && bed.isCached("c"))
+        await bed.fixture.settle()
+        for url in urls("a", "b", "c") {
+            #expect(bed.fixture.cache.imageCachedType(forKey: url.absoluteString) == .disk)
+        }
         #expect(bed.transport.calls == [.start("a", .low), .start("b", .low), .start("c", .low)])
     }
 

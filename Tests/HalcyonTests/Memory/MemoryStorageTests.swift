@@ -114,6 +114,14 @@ struct MemoryStorageTests {
         #expect(memory.count == 1 && memory.totalCost == 1)
     }
 
+    @Test("A limit of 0 is no limit, of the size or of the number of values")
+    func limitOfZeroIsNoLimit() {
+        let memory = MemoryStorage<Blob>(config: .lasting(cost: 10, count: 10))
+        memory.withConfig { ($0.totalCostLimit, $0.countLimit) = (0, 0) }
+        for number in 0..<100 { #expect(memory.store(value: Blob(cost: 1 << 20), forKey: "k\(number)")) }
+        #expect(memory.count == 100 && memory.totalCost == 100 << 20)
+    }
+
     @Test("Overwriting replaces the cost; an oversized value removes the entry")
     func overwritingReplacesCost() {
         let left = Removals()
