@@ -39,13 +39,13 @@ struct JPEGImage: CodedImage {
         var firstScan: Scan?
         var at = 2
         segments: while true {
-            guard let (marker, content) = Self.marker(bytes, after: at) else { throw .truncated(.jpeg) }
-            if Self.standsAlone(marker) {
+            guard let (marker, content) = JPEGSegments.marker(bytes, after: at) else { throw .truncated(.jpeg) }
+            if JPEGSegments.standsAlone(marker) {
                 guard marker != 0xD9 else { throw .damaged(.jpeg, reason: "it ends before its picture begins") }
                 at = content
                 continue
             }
-            guard let length = Self.length(bytes, content) else { throw .truncated(.jpeg) }
+            guard let length = JPEGSegments.length(bytes, content) else { throw .truncated(.jpeg) }
             guard let segment = bytes.slice(content + 2, length - 2) else { throw .truncated(.jpeg) }
             at = content + length
             switch marker {
@@ -74,27 +74,6 @@ struct JPEGImage: CodedImage {
         profileParts = parts
         self.orientation = orientation ?? .up
         scan = at
-    }
-
-    /// Returns the next marker at or after an offset: its code and the offset of its contents. Bytes between segments are skipped.
-    private static func marker(_ bytes: ByteView, after start: Int) -> (code: UInt8, content: Int)? {
-        var at = start
-        while let found = bytes.first(0xFF, from: at) {
-            guard let code = bytes[found + 1] else { return nil }
-            // 0xFF00 is data, and 0xFFFF is fill before a marker.
-            if code != 0, code != 0xFF { return (code, found + 2) }
-            at = code == 0 ? found + 2 : found + 1
-        }
-        return nil
-    }
-
-    /// Returns the length of a segment, with the two bytes of the length itself. A lower number counts as 2, as in
-    /// libjpeg.
-    private static func length(_ bytes: ByteView, _ content: Int) -> Int? { bytes.big(content, 2).map { max($0, 2) } }
-
-    /// Returns whether a marker has no length: start, end, restarts, TEM.
-    private static func standsAlone(_ marker: UInt8) -> Bool {
-        (0xD0...0xD9).contains(marker) || marker == 0x01
     }
 
     /// Reads a frame header.
@@ -180,13 +159,13 @@ struct JPEGImage: CodedImage {
     private func end() throws(ImageError) -> End {
         var at = scan
         var headers = [firstScan]
-        while let (marker, content) = Self.marker(bytes, after: at) {
+        while let (marker, content) = JPEGSegments.marker(bytes, after: at) {
             if marker == 0xD9 { return .whole }
-            guard !Self.standsAlone(marker) else {
+            guard !JPEGSegments.standsAlone(marker) else {
                 at = content
                 continue
             }
-            guard let length = Self.length(bytes, content) else { return .truncated }
+            guard let length = JPEGSegments.length(bytes, content) else { return .truncated }
             at = content + length
             if marker == 0xDA { headers.append(bytes.slice(content + 2, length - 2).flatMap(Self.scan)) }
             guard headers.count <= Self.scanLimit else {

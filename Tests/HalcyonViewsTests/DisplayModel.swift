@@ -10,7 +10,7 @@ struct DisplayModel: Hashable {
 
     private enum Screen: Hashable {
         case nothing
-        case placeholder(Int), picture(Int), failure(Int)
+        case placeholder(Int), preview(Int), picture(Int), failure(Int)
     }
 
     private var isVisible = true
@@ -30,7 +30,12 @@ struct DisplayModel: Hashable {
         isPending && !isGone && (isVisible || request?.whenDisappearing != .cancels)
     }
     private var isLow: Bool { load != nil && !isVisible && request?.whenDisappearing == .lowersPriority }
-    private var showsPicture: Bool { if case .picture = screen { true } else { false } }
+    private var showsPicture: Bool {
+        switch screen {
+        case .picture, .preview: true
+        default: false
+        }
+    }
 
     /// Returns the actions that an event must have.
     mutating func expected(_ event: State.Event) -> [State.Action] {
@@ -68,7 +73,8 @@ struct DisplayModel: Hashable {
                 outcome = .failed
                 if request.hasFailureImage { screen = .failure(request.id) }
             }
-        case .progress, .arrived, .failed: break
+        case .preview(load): if let request, isPending { screen = .preview(request.id) }
+        case .progress, .preview, .arrived, .failed: break
         case .appeared: isVisible = true
         case .disappeared: isVisible = false
         case .gone:
@@ -90,7 +96,8 @@ struct DisplayModel: Hashable {
         if let old = before.load, old != load, !ends(old, event) { actions.append(.cancel(old)) }
         if screen != before.screen {
             switch screen {
-            case .nothing: break
+            // Each is shown, also after another one.
+            case .nothing, .preview: break
             case .placeholder(let id): actions.append(.showPlaceholder(id))
             case .failure(let id): actions.append(.showFailureImage(id))
             case .picture(let id): actions.append(.show(id, withTransition: hasTransition(event)))
@@ -102,6 +109,7 @@ struct DisplayModel: Hashable {
             if load != before.load { actions.append(.load(load, request.id)) }
             if load == before.load, isLow != before.isLow { actions.append(.setPriority(load, isLow: isLow)) }
             if case .progress(load) = event { actions.append(.report(request.id)) }
+            if case .preview(load) = event { actions.append(.showPreview(request.id)) }
         }
         if let old = before.request, before.isPending {
             if old.id != request?.id {

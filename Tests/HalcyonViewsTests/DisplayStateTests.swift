@@ -31,6 +31,7 @@ struct DisplayStateTests {
         request(3) { ($0.isInMemory, $0.forcesTransition) = (true, true) },
         .clear, .plain(.cancel), .plain(.appeared), .plain(.disappeared), .plain(.gone),
         .loading(fromLast: 0) { .progress($0) }, .loading(fromLast: 1) { .progress($0) },
+        .loading(fromLast: 0) { .preview($0) }, .loading(fromLast: 1) { .preview($0) },
         .loading(fromLast: 0) { .arrived($0, wasCached: false) },
         .loading(fromLast: 0) { .arrived($0, wasCached: true) },
         .loading(fromLast: 1) { .arrived($0, wasCached: false) },
@@ -87,7 +88,7 @@ struct DisplayStateTests {
             }
             nodes = next
         }
-        // There are 18 + 18² + … sequences.
+        // There are n + n² + … sequences of n events.
         let count = UInt64(Self.alphabet.count)
         var (sum, power): (UInt64, UInt64) = (0, 1)
         for _ in 1...length { (sum, power) = (sum + power * count, power * count) }
@@ -172,7 +173,8 @@ private struct PlainScreen {
             case .stopIndicator:
                 #expect(isIndicating)
                 isIndicating = false
-            case .show(let id, _), .showPlaceholder(let id), .showFailureImage(let id), .report(let id):
+            case .show(let id, _), .showPlaceholder(let id), .showFailureImage(let id), .showPreview(let id),
+                .report(let id):
                 #expect(id == latest)
             case .complete(let id, _): completed[id, default: 0] += 1
             }

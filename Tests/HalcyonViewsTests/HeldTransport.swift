@@ -53,6 +53,21 @@ final class HeldTransport: Transport {
         }
     }
 
+    /// Gives the head and the first bytes of the first transfer of a name, once it has started.
+    func begin(_ name: String, _ part: Data) async {
+        await waitForStart(of: name)
+        let receiver = state.withLock { state in state.held.first { $0.name == name }?.receiver }
+        receiver?.received(ResponseHead(url: held(name), status: 200))
+        part.withUnsafeBytes { receiver?.received($0) }
+    }
+
+    /// Ends a transfer that has begun with the rest of its bytes.
+    func finish(_ name: String, _ rest: Data) {
+        guard let receiver = take(name) else { return }
+        rest.withUnsafeBytes { receiver.received($0) }
+        receiver.finished(.success(TransferMetrics()))
+    }
+
     /// Gives the whole answer of the first transfer of a name, in two pieces, once it has started.
     func answer(_ name: String, _ body: Data) async {
         await waitForStart(of: name)

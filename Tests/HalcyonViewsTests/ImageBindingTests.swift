@@ -40,6 +40,36 @@ struct ImageBindingTests {
         #expect(indicator.calls.count == received.count + 2)
     }
 
+    @Test("Previews of a progressive JPEG are shown until the image is there, and none of a request that was replaced")
+    func previewsAreFollowedByPicture() async throws {
+        let fixture = try ViewFixture()
+        let file = try Data(
+            contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .appendingPathComponent("HalcyonTests/Processing/Fixtures/jpeg-progressive.jpg"))
+        // The first scan is whole where the second begins.
+        let first = try #require(file.range(of: Data([0xFF, 0xDA]))).upperBound
+        let part = file[..<(try #require(file.range(of: Data([0xFF, 0xDA]), in: first..<file.endIndex)).upperBound)]
+        var decoder = ImageDecoder()
+        decoder.options.showsTruncated = true
+        let preview = try decoder.decode(part.dropLast(2))
+        let view = view(fixture)
+        ImageContext.resource(resource("a")).previews().onResult(results.note("a")).set(to: view.images)
+        await fixture.transport.begin("a", part)
+        await waitUntil { view.shown == [.nothing, .picture(preview)] }
+        fixture.transport.finish("a", file[part.endIndex...])
+        await waitUntil { !results.words.isEmpty }
+        #expect(view.shown == [.nothing, .picture(preview), .picture(try decoder.decode(file))])
+        #expect(preview != view.picture && preview.size == view.picture?.size && results.words == ["a shown"])
+
+        // The preview of a request that is replaced does not come any more.
+        ImageContext.resource(resource("b")).previews().set(to: view.images)
+        await fixture.transport.begin("b", part)
+        view.images.setImage(with: resource("a"))
+        try await Task.sleep(for: .milliseconds(20))
+        let whole = try decoder.decode(file)
+        #expect(view.picture == whole)
+    }
+
     @Test("An image in memory is shown before the call returns, without placeholder, indicator or transition")
     func imageInMemoryIsShownAtOnce() async throws {
         let (fixture, sample) = (try ViewFixture(), try NumberedPicture(1))

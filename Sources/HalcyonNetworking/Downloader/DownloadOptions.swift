@@ -55,12 +55,23 @@ public struct DownloadProgress: Sendable, Hashable {
     public var received: Int
     /// The bytes of the whole; `nil` if the server does not state them, or compresses.
     public var expected: Int?
+    /// The bytes themselves.
+    package var arrived = ArrivedBytes()
 
     /// Creates a progress.
     public init(received: Int, expected: Int? = nil) {
         self.received = received
         self.expected = expected
     }
+}
+
+/// The bytes of a body so far. All are equal, so that a progress is compared by its numbers.
+package struct ArrivedBytes: Sendable, Hashable {
+    /// Returns them; `nil` where a load may not look at them.
+    package var read: (@Sendable () -> Data)?
+
+    package static func == (one: Self, other: Self) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
 }
 
 /// Makes a value of the data of a load. Loads that share a transfer and whose processors have the same identifier and type of value

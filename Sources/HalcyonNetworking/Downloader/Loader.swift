@@ -176,8 +176,15 @@ package struct Loader: Sendable {
         let (head, range) = (answer.head, ContentRange(answer.head.headers["Content-Range"]))
         let total = head.isCompressed ? nil : (range?.total ?? answer.partial?.total ?? head.contentLength)
         let expected = total.map { Int(clamping: $0) }
-        answer.exchange.accept(after: answer.partial?.data) {
-            onProgress(DownloadProgress(received: $0, expected: expected))
+        // Loads of several users may share the transfer of a private body, and a hook may change or refuse one.
+        var arrived = ArrivedBytes()
+        if hooks == nil, !Freshness.isPrivate(head, for: request) {
+            arrived.read = { [exchange = answer.exchange] in exchange.arrived }
+        }
+        answer.exchange.accept(after: answer.partial?.data) { [arrived] in
+            var progress = DownloadProgress(received: $0, expected: expected)
+            progress.arrived = arrived
+            onProgress(progress)
         }
         let (data, metrics): (Data, TransferMetrics)
         do {

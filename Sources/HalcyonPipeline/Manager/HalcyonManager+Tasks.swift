@@ -23,6 +23,11 @@ extension HalcyonManager {
             task?.received(progress)
             if let receive { queue.execute { receive(progress) } }
         }
+        let preview = options.onPreview ?? resolvedDefaults.values.onPreview
+        options.onPreview = { [weak task] picture in
+            task?.previewed(picture)
+            if let preview { queue.execute { preview(picture) } }
+        }
         let resolved = resolved(options)
         task.start { [loadObservers, loader] load in
             try await loadObservers.observe(resource, isPrefetch: false, origin: ImageOrigin.init) { observed in

@@ -257,9 +257,18 @@ final class ImageLoader: Sendable {
         case .network(let url, _):
             if let low = load.ofLowDataSource { return try await other(low) }
             try load.options.sourcePolicy.check(url)
+            let previews = PreviewMaker(load, decoder, decodeLimiter)
+            var download = load.options.download
+            if let previews {
+                download.onProgress = { [receive = download.onProgress] progress in
+                    receive?(progress)
+                    previews.arrived(progress)
+                }
+            }
             do {
-                let response = try await load.observed.transferring {
-                    try await downloader.download(url, processor(load), load.options.download, load.task)
+                defer { previews?.end() }
+                let response = try await load.observed.transferring { [download] in
+                    try await downloader.download(url, processor(load), download, load.task)
                 }
                 return try await result(load, Loaded(try await own(response, url, load)))
             } catch NetworkError.constrainedNetwork {

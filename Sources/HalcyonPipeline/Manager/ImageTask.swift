@@ -30,6 +30,8 @@ public final class ImageTask: Sendable {
     public enum Event: Sendable {
         /// A piece of the body has arrived.
         case progress(DownloadProgress)
+        /// A preview was made; see ``ImageOptions/previewsPerSecond``.
+        case preview(Bitmap)
         /// The load has ended. It is the last event.
         case ended(Result<ImageResult, any Error>)
     }
@@ -78,6 +80,19 @@ public final class ImageTask: Sendable {
         let events = events
         let reading = Task {
             for await case .progress(let progress) in events { continuation.yield(progress) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in reading.cancel() }
+        return stream
+    }
+
+    /// The previews, where the options ask for some (``ImageOptions/previewsPerSecond``). It ends with the load. A reader that is slow
+    /// misses all but the latest.
+    public var previews: AsyncStream<Bitmap> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Bitmap.self, bufferingPolicy: .bufferingNewest(1))
+        let events = events
+        let reading = Task {
+            for await case .preview(let picture) in events { continuation.yield(picture) }
             continuation.finish()
         }
         continuation.onTermination = { _ in reading.cancel() }
@@ -148,6 +163,13 @@ public final class ImageTask: Sendable {
         for events in ended.1 {
             events.yield(.ended(result))
             events.finish()
+        }
+    }
+
+    /// Notes a preview.
+    func previewed(_ picture: Bitmap) {
+        state.withLock { state in
+            for events in state.events { events.yield(.preview(picture)) }
         }
     }
 

@@ -32,6 +32,9 @@ package struct ResolvedOptions: Sendable {
     var writes: CacheTiers
     let waitForCache: Bool
     var forcedExtension: String?
+    /// The most previews in a second, and who receives them.
+    let previewsPerSecond: Double
+    let onPreview: (@Sendable (Bitmap) -> Void)?
     /// What may be loaded.
     let sourcePolicy: SourcePolicy
     /// What the cache is asked for; a load adds what it knows of itself (``ImageLoad/cacheOptions``).
@@ -81,6 +84,8 @@ package struct ResolvedOptions: Sendable {
         if call.cacheMemoryOnly ?? base.cacheMemoryOnly ?? false { writes.remove(.disk) }
         waitForCache = call.waitForCache ?? base.waitForCache ?? false
         forcedExtension = call.forcedExtension ?? base.forcedExtension
+        previewsPerSecond = call.previewsPerSecond ?? base.previewsPerSecond ?? 0
+        onPreview = call.onPreview ?? base.onPreview
 
         caching = CacheOptions()
         // An image that is found on disk is not taken into memory.

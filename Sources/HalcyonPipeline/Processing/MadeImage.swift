@@ -56,20 +56,40 @@ struct MadeImage: Sendable {
     }
 
     /// Returns the image that processors make of this one one after another, each of which is called once for all loads that share this.
+    /// They are called in one turn, as far as no other load is calling them.
     ///
     /// - Throws: the error of a processor; `CancellationError` if the task is cancelled.
     func after(
-        _ processors: [any ImageProcessor], _ decoder: ImageDecoder, _ observed: ObservedLoad?, _ work: LimitedWork
+        _ processors: ArraySlice<any ImageProcessor>, _ decoder: ImageDecoder, _ observed: ObservedLoad?,
+        _ work: LimitedWork
     ) async throws -> MadeImage {
-        var made = self
-        for processor in processors {
-            let picture = try made.image()
-            made = try await made.following.value(of: ByteName(processor.identifier), work) {
-                MadeImage(try observed.decoding { try processor.process(.image(picture), decoder: decoder) })
+        var (made, rest) = (self, processors)
+        while let processor = rest.popFirst() {
+            let step = try made.step(processor, decoder, observed)
+            made = try await made.following.value(of: ByteName(processor.identifier), work, step) { [rest] in
+                $0.take(rest, decoder, observed)
             }
         }
         made.places = places
         return made
+    }
+
+    /// Calls processors one after another in the turn of the caller, until one fails or is being called by another load.
+    func take(_ processors: ArraySlice<any ImageProcessor>, _ decoder: ImageDecoder, _ observed: ObservedLoad?) {
+        var made = self
+        for processor in processors {
+            guard let step = try? made.step(processor, decoder, observed),
+                let next = made.following.made(ByteName(processor.identifier), by: step)
+            else { return }
+            made = next
+        }
+    }
+
+    private func step(
+        _ processor: any ImageProcessor, _ decoder: ImageDecoder, _ observed: ObservedLoad?
+    ) throws -> @Sendable () throws -> MadeImage {
+        let picture = try image()
+        return { MadeImage(try observed.decoding { try processor.process(.image(picture), decoder: decoder) }) }
     }
 }
 

@@ -9,7 +9,7 @@ struct ProcessorSteps: Sendable {
     /// The step that is given the bytes of a file: the first processor, or the decoding where that one takes pictures.
     let first: any ImageProcessor
     /// The processors after the first step.
-    let rest: [any ImageProcessor]
+    let rest: ArraySlice<any ImageProcessor>
 
     init(_ processor: any ImageProcessor) {
         self.init((processor as? ProcessorChain)?.processors ?? [processor])
@@ -19,8 +19,8 @@ struct ProcessorSteps: Sendable {
         all = processors.filter { !$0.identifier.isEmpty }
         switch all.first {
         case nil: (first, rest) = (processors.first ?? DefaultImageProcessor(), [])
-        case is any BitmapProcessor: (first, rest) = (DefaultImageProcessor(), all)
-        case let own?: (first, rest) = (own, Array(all.dropFirst()))
+        case is any BitmapProcessor: (first, rest) = (DefaultImageProcessor(), all[...])
+        case let own?: (first, rest) = (own, all.dropFirst())
         }
     }
 

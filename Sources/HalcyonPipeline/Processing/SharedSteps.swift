@@ -26,10 +26,12 @@ final class SharedSteps<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - work: has the turns of this load.
     ///   - make: makes the value, if this load is the first that has a turn.
+    ///   - further: called with the value in the same turn, if this load has made it.
     /// - Throws: the error of making it, which all loads get; `CancellationError`, at once, if the task is cancelled. A value that no
     ///   load waits for is not made.
     func value(
-        of name: ByteName, _ work: LimitedWork, _ make: @escaping @Sendable () throws -> Value
+        of name: ByteName, _ work: LimitedWork, _ make: @escaping @Sendable () throws -> Value,
+        then further: @escaping @Sendable (Value) -> Void = { _ in }
     ) async throws -> Value {
         let waiter = state.withLock { state in
             state.lastWaiter += 1
@@ -44,7 +46,16 @@ final class SharedSteps<Value: Sendable>: Sendable {
                     return (nil, state.steps[name]?.isRunning == true)
                 }
                 if let known { return continuation.resume(with: known) }
-                if !isRunning { work.enqueue { [self] in run(name, make) } }
+                if !isRunning {
+                    work.enqueue { [self] in
+                        // Nothing is made for loads that were cancelled.
+                        let (isWanted, isOwn) = state.withLock { state in
+                            let waiters = state.steps[name]?.waiters ?? [:]
+                            return (!waiters.isEmpty, waiters[waiter] != nil)
+                        }
+                        if isWanted, let value = made(name, by: make), isOwn { further(value) }
+                    }
+                }
             }
         } onCancel: {
             state.withLock { $0.steps[name]?.waiters.removeValue(forKey: waiter) }?.resume(
@@ -52,22 +63,23 @@ final class SharedSteps<Value: Sendable>: Sendable {
         }
     }
 
-    /// Makes a value, unless it is there, is being made, or no load waits for it.
-    private func run(_ name: ByteName, _ make: () throws -> Value) {
-        let isFirst = state.withLock { state in
-            guard let step = state.steps[name], step.result == nil, !step.isRunning, !step.waiters.isEmpty else {
-                return false
-            }
-            state.steps[name]?.isRunning = true
-            return true
+    /// Makes a value in the turn of the caller, unless it is there.
+    ///
+    /// - Returns: the value; `nil` if it cannot be made, or another load is making it.
+    func made(_ name: ByteName, by make: () throws -> Value) -> Value? {
+        let (known, isFirst) = state.withLock { state -> (Value?, Bool) in
+            if let result = state.steps[name]?.result { return (try? result.get(), false) }
+            defer { state.steps[name, default: Step()].isRunning = true }
+            return (nil, state.steps[name]?.isRunning != true)
         }
-        guard isFirst else { return }
+        guard isFirst else { return known }
         let result = Result { try make() }
         let waiters = state.withLock { state in
             defer { state.steps[name] = Step(result: result) }
             return state.steps[name]?.waiters ?? [:]
         }
         for waiter in waiters.values { waiter.resume(with: result) }
+        return try? result.get()
     }
 }
 

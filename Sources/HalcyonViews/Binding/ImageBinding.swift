@@ -137,6 +137,7 @@ public final class ImageBinding {
         var event: DisplayState<LoadKey>.Event
         var result: Result<ImageResult, any Error>?
         var progress: DownloadProgress?
+        var preview: Bitmap?
 
         init(_ event: DisplayState<LoadKey>.Event, _ result: Result<ImageResult, any Error>? = nil) {
             (self.event, self.result) = (event, result)
@@ -178,6 +179,7 @@ public final class ImageBinding {
         case .show(let id, let withTransition):
             guard let request = requests[id], case .success(let result)? = input.result else { return }
             show(result.image, withTransition ? request.options.transition : .none)
+        case .showPreview: show(input.preview, .none)
         case .showFailureImage(let id): show(requests[id]?.options.failureImage, .none)
         case .startIndicator: indicating = indicator.map(RunningIndicator.init)
         case .stopIndicator:
@@ -233,6 +235,13 @@ public final class ImageBinding {
                 self?.received(received, load)
             }
         }
+        let preview = options.onPreview ?? manager.defaultOptions.onPreview
+        options.onPreview = { [weak self] picture in
+            Task { @MainActor in
+                preview?(picture)
+                self?.previewed(picture, load)
+            }
+        }
         running = RunningLoad(
             manager.retrieveImage(with: resource, options: options) { [weak self] result in
                 Task { @MainActor in self?.ended(load, result) }
@@ -242,6 +251,12 @@ public final class ImageBinding {
     private func received(_ progress: DownloadProgress, _ load: Int) {
         var input = Input(.progress(load))
         input.progress = progress
+        handle(input)
+    }
+
+    private func previewed(_ picture: Bitmap, _ load: Int) {
+        var input = Input(.preview(load))
+        input.preview = picture
         handle(input)
     }
 

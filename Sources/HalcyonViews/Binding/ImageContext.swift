@@ -72,6 +72,9 @@ public struct ImageContext: Sendable {
     /// Keeps the picture that the view shows until the image arrives.
     public func keepCurrentImage(_ keeps: Bool = true) -> Self { with { $0.options.keepsCurrentImage = keeps } }
 
+    /// Shows previews of a progressive JPEG while it is transferred, at most a number a second; see `ImageOptions.previewsPerSecond`.
+    public func previews(perSecond: Double = 4) -> Self { load { $0.previewsPerSecond = perSecond } }
+
     /// Blends the image in over some time.
     public func fade(_ duration: Duration) -> Self { transition(.fade(duration)) }
 

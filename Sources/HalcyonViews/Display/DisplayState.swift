@@ -43,6 +43,8 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         case cancel
         /// Bytes of a load have arrived.
         case progress(LoadID)
+        /// A preview of the image of a load was made.
+        case preview(LoadID)
         /// The image of a load has arrived.
         case arrived(LoadID, wasCached: Bool)
         /// A load has failed.
@@ -62,6 +64,8 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         case showPlaceholder(RequestID)
         /// Show the image of a request.
         case show(RequestID, withTransition: Bool)
+        /// Show a preview of the image of a request.
+        case showPreview(RequestID)
         /// Show the failure image of a request.
         case showFailureImage(RequestID)
         case startIndicator
@@ -114,6 +118,10 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         case .progress(let load):
             guard load == currentLoad, let pending else { return [] }
             return [.report(pending.id)]
+        case .preview(let load):
+            guard load == currentLoad, let pending else { return [] }
+            showsPicture = true
+            return [.showPreview(pending.id)]
         case .arrived(let load, let wasCached):
             guard load == currentLoad, let request = pending else { return [] }
             (pending, showsPicture) = (nil, true)

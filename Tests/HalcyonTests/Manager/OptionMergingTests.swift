@@ -156,9 +156,13 @@ struct OptionMergingTests {
             Option(
                 "callbackQueue", \.callbackQueue, .dispatch(queues[0]), .dispatch(queues[1]), ifUnset: "main"
             ) { label($0.download.callbackQueue) },
+            Option("previewsPerSecond", \.previewsPerSecond, 1, 2, ifUnset: "0.0") { "\($0.previewsPerSecond)" },
             // Closures cannot be compared.
             Option("onProgress", \.onProgress, progress, progress, ifUnset: "none") {
                 $0.download.onProgress == nil ? "none" : "some"
+            },
+            Option("onPreview", \.onPreview, { _ in }, { _ in }, ifUnset: "none") {
+                $0.onPreview == nil ? "none" : "some"
             },
         ]
     }
@@ -180,7 +184,7 @@ struct OptionMergingTests {
                 return option.read(SharedOptions(options, of: manager).values)
             }
             let (one, two) = (read(manager: nil, call: false), read(manager: nil, call: true))
-            #expect(one != two || option.name == "onProgress", "\(option.name)")
+            #expect(one != two || option.name == "onProgress" || option.name == "onPreview", "\(option.name)")
             #expect(read(manager: nil, call: nil) == option.ifUnset, "\(option.name)")
             #expect(read(manager: false, call: nil) == one && read(manager: true, call: nil) == two, "\(option.name)")
             #expect(read(manager: false, call: true) == two, "\(option.name)")

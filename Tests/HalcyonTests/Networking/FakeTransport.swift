@@ -68,10 +68,17 @@ final class FakeTransport: Transport {
     }
 
     /// Gives the head and the first bytes of a transfer that has started, and not its end.
-    func begin(_ name: String, _ part: Data, of length: Int) {
+    func begin(_ name: String, _ part: Data, of length: Int, headers: HeaderFields = HeaderFields()) {
         let receiver = state.withLock { state in state.started.first { $0.name == name }?.receiver }
-        receiver?.received(
-            ResponseHead(url: fake(name), status: 200, headers: ["Content-Length": "\(length)"]))
+        var headers = headers
+        headers["Content-Length"] = "\(length)"
+        receiver?.received(ResponseHead(url: fake(name), status: 200, headers: headers))
+        part.withUnsafeBytes { receiver?.received($0) }
+    }
+
+    /// Gives further bytes of a transfer that has begun, and not its end.
+    func `continue`(_ name: String, _ part: Data) {
+        let receiver = state.withLock { state in state.started.first { $0.name == name }?.receiver }
         part.withUnsafeBytes { receiver?.received($0) }
     }
 
