@@ -42,8 +42,8 @@ public struct ImageContext: Sendable {
     /// The request of bytes in memory.
     public static func data(_ data: Data, cacheKey: String) -> Self { source(.data(data, cacheKey: cacheKey)) }
 
-    /// What distinguishes the image from others: its key, its user and its processor. A view that is described anew loads again where
-    /// this differs.
+    /// What distinguishes the image from others: its key, its user, its processor and its size. A view that is described again loads again
+    /// where this differs.
     var identity: [String?] {
         [resource?.cacheKey, resource?.user, options.load?.processor?.identifier, "\(options.downsampling)"]
     }
