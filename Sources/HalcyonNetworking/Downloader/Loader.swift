@@ -179,7 +179,8 @@ package struct Loader: Sendable {
         // Loads of several users may share the transfer of a private body, and a hook may change or refuse one.
         var arrived = ArrivedBytes()
         if hooks == nil, !Freshness.isPrivate(head, for: request) {
-            arrived.read = { [exchange = answer.exchange] in exchange.arrived }
+            // Who keeps a progress does not keep the body.
+            arrived.read = { [weak exchange = answer.exchange] in exchange?.arrived ?? Data() }
         }
         answer.exchange.accept(after: answer.partial?.data) { [arrived] in
             var progress = DownloadProgress(received: $0, expected: expected)

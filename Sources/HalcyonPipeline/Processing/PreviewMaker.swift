@@ -75,7 +75,7 @@ final class PreviewMaker: Sendable {
         let next = state.withLock { state -> ContinuousClock.Instant? in
             if scans.count > state.scans {
                 state.scans = scans.count
-                state.next = ContinuousClock.now + .seconds(1 / load.options.previewsPerSecond)
+                state.next = ContinuousClock.now + .seconds(min(1 / load.options.previewsPerSecond, 3_600))
             }
             state.isScheduled = state.latest != nil && !state.hasEnded
             return state.isScheduled ? state.next : nil

@@ -94,7 +94,7 @@ struct PreviewTests {
     @Test("There are as many previews a second as stated, and none unless they are asked for")
     func previewsKeepTheirRate() async throws {
         let film = try Film()
-        for (perSecond, expected) in [(0.001, 1), (0, 0)] {
+        for (perSecond, expected) in [(0.001, 1), (.leastNonzeroMagnitude, 1), (0, 0), (-1, 0), (.nan, 0)] {
             previews.all = []
             let transport = FakeTransport()
             let fixture = try ManagerFixture(transport)
