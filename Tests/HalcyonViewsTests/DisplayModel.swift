@@ -30,12 +30,8 @@ struct DisplayModel: Hashable {
         isPending && !isGone && (isVisible || request?.whenDisappearing != .cancels)
     }
     private var isLow: Bool { load != nil && !isVisible && request?.whenDisappearing == .lowersPriority }
-    private var showsPicture: Bool {
-        switch screen {
-        case .picture, .preview: true
-        default: false
-        }
-    }
+    private var showsPicture: Bool { if case .picture = screen { true } else { false } }
+    private var showsPreview: Bool { if case .preview = screen { true } else { false } }
 
     /// Returns the actions that an event must have.
     mutating func expected(_ event: State.Event) -> [State.Action] {
@@ -57,10 +53,11 @@ struct DisplayModel: Hashable {
         switch event {
         case .set(let new):
             isVisible = true
+            let continues = isPending && load != nil && request?.key == new.key
             (request, outcome) = (new, new.isInMemory ? .shown : nil)
             if new.isInMemory {
                 screen = .picture(new.id)
-            } else if !(new.keepsCurrentImage && showsPicture) {
+            } else if !(new.keepsCurrentImage && showsPicture || continues && showsPreview) {
                 screen = .placeholder(new.id)
             }
         case .clear(let id):
@@ -71,7 +68,11 @@ struct DisplayModel: Hashable {
         case .failed(load):
             if let request, isPending {
                 outcome = .failed
-                if request.hasFailureImage { screen = .failure(request.id) }
+                if request.hasFailureImage {
+                    screen = .failure(request.id)
+                } else if showsPreview {
+                    screen = .placeholder(request.id)
+                }
             }
         case .preview(load): if let request, isPending { screen = .preview(request.id) }
         case .progress, .preview, .arrived, .failed: break

@@ -80,7 +80,13 @@ package struct Loader: Sendable {
             } else {
                 try await accept(answer, request, isPrivate: isPrivate)
                 try control.check()
-                return try await body(of: answer, request, redirects, control, onProgress) { freshness in
+                // Loads of several users may share the transfer of a private body, and a hook or check may refuse one.
+                let isOpen =
+                    hooks == nil && check is StatusCheck && !isPrivate
+                    && !Freshness.isPrivate(answer.head, for: request)
+                return try await body(
+                    of: answer, request, redirects, control, isOpen: isOpen, onProgress
+                ) { freshness in
                     freshness.variant = isSelected ? original.fieldDigest : nil
                     freshness.isPrivate = freshness.isPrivate || isPrivate
                     freshness.isStorable = freshness.isStorable && isStorable
@@ -170,15 +176,14 @@ package struct Loader: Sendable {
     // MARK: - The body
 
     private func body(
-        of answer: Answer, _ request: TransportRequest, _ redirects: Int, _ control: TransferControl,
+        of answer: Answer, _ request: TransportRequest, _ redirects: Int, _ control: TransferControl, isOpen: Bool,
         _ onProgress: @escaping @Sendable (DownloadProgress) -> Void, restrict: (inout Freshness) -> Void
     ) async throws -> LoadedBody {
         let (head, range) = (answer.head, ContentRange(answer.head.headers["Content-Range"]))
         let total = head.isCompressed ? nil : (range?.total ?? answer.partial?.total ?? head.contentLength)
         let expected = total.map { Int(clamping: $0) }
-        // Loads of several users may share the transfer of a private body, and a hook may change or refuse one.
         var arrived = ArrivedBytes()
-        if hooks == nil, !Freshness.isPrivate(head, for: request) {
+        if isOpen {
             // Who keeps a progress does not keep the body.
             arrived.read = { [weak exchange = answer.exchange] in exchange?.arrived ?? Data() }
         }

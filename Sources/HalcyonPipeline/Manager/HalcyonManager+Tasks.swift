@@ -26,7 +26,8 @@ extension HalcyonManager {
         let preview = options.onPreview ?? resolvedDefaults.values.onPreview
         options.onPreview = { [weak task] picture in
             task?.previewed(picture)
-            if let preview { queue.execute { preview(picture) } }
+            guard let preview else { return }
+            queue.execute { [weak task] in if task.map({ $0.status == .running }) ?? true { preview(picture) } }
         }
         let resolved = resolved(options)
         task.start { [loadObservers, loader] load in

@@ -82,7 +82,7 @@ package struct ImageLoad: Sendable {
 
     /// Whether the disk keeps the original of which the image is made, and not the image.
     package var keepsOriginalAlone: Bool {
-        isVariant && options.diskPolicy == .originals && options.writes.contains(.disk)
+        isVariant && options.diskPolicy == .originals && options.writes.contains(.disk) && !source.isDataURL
     }
 
     /// The load of the original itself.

@@ -136,7 +136,7 @@ extension ImageLoader {
             let made = try await shared.value(of: ByteName(first.identifier), work) {
                 MadeImage(try observed.decoding { try first.process(try input(), decoder: decoder) })
             } then: {
-                $0.take(steps.rest, decoder, observed)
+                $0.take(steps.rest, decoder, observed, $1)
             }
             var result = try await made.after(steps.rest, decoder, observed, work)
             // What was kept and removed meanwhile is kept again.

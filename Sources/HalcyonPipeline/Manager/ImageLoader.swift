@@ -267,9 +267,14 @@ final class ImageLoader: Sendable {
             }
             do {
                 defer { previews?.end() }
-                let response = try await load.observed.transferring { [download] in
-                    try await downloader.download(url, processor(load), download, load.task)
+                let response = try await withTaskCancellationHandler {
+                    try await load.observed.transferring { [download] in
+                        try await downloader.download(url, processor(load), download, load.task)
+                    }
+                } onCancel: {
+                    previews?.end()
                 }
+                previews?.end()
                 return try await result(load, Loaded(try await own(response, url, load)))
             } catch NetworkError.constrainedNetwork {
                 // The downloader's configuration did not know of the mode, or it has begun since.

@@ -154,14 +154,15 @@ public struct ImageOptions: Sendable {
     /// Receives the progress of a transfer. Default: none.
     public var onProgress: (@Sendable (DownloadProgress) -> Void)?
     /// How many previews of a picture are made a second while it is transferred, at most: of a progressive JPEG one for each scan that has
-    /// arrived. Each decodes what is there so far, in turn with all decoding. Default: 0, none.
+    /// arrived, 16 at most. Each decodes what is there so far, in turn with all decoding, and the pause behind it is at least four times as
+    /// long. Default: 0, none.
     ///
-    /// There are none of private responses (whose transfer several users may share), of a downloader with hooks (which may change the
-    /// bytes), of providers and for prefetches. Previews are processed as the image, and not kept.
+    /// There are none of private responses (whose transfer several users may share), of a downloader with hooks or with a check of its own
+    /// (which may refuse the bytes), of providers and for prefetches. Previews are processed as the image, and not kept.
     ///
     /// See `PreviewTests`.
     public var previewsPerSecond: Double?
-    /// Receives the previews, on the ``callbackQueue``, and none after the transfer has ended. Default: none.
+    /// Receives the previews, on the ``callbackQueue``; one that is slow misses all but the latest. Default: none.
     public var onPreview: (@Sendable (Bitmap) -> Void)?
 
     var memoryExtending: ExpirationExtending?

@@ -30,8 +30,6 @@ public final class ImageTask: Sendable {
     public enum Event: Sendable {
         /// A piece of the body has arrived.
         case progress(DownloadProgress)
-        /// A preview was made; see ``ImageOptions/previewsPerSecond``.
-        case preview(Bitmap)
         /// The load has ended. It is the last event.
         case ended(Result<ImageResult, any Error>)
     }
@@ -42,6 +40,7 @@ public final class ImageTask: Sendable {
         var priority: TransferPriority
         var waiters: [CheckedContinuation<ImageResult, any Error>] = []
         var events: [AsyncStream<Event>.Continuation] = []
+        var previews: [AsyncStream<Bitmap>.Continuation] = []
     }
 
     private let load = DownloadTask()
@@ -90,12 +89,11 @@ public final class ImageTask: Sendable {
     /// misses all but the latest.
     public var previews: AsyncStream<Bitmap> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bitmap.self, bufferingPolicy: .bufferingNewest(1))
-        let events = events
-        let reading = Task {
-            for await case .preview(let picture) in events { continuation.yield(picture) }
-            continuation.finish()
+        let hasEnded = state.withLock { state in
+            if state.result == nil { state.previews.append(continuation) }
+            return state.result != nil
         }
-        continuation.onTermination = { _ in reading.cancel() }
+        if hasEnded { continuation.finish() }
         return stream
     }
 
@@ -152,15 +150,15 @@ public final class ImageTask: Sendable {
 
     /// Notes an image that needed no load.
     func end(_ result: Result<ImageResult, any Error>) {
-        let ended = state.withLock {
-            state -> ([CheckedContinuation<ImageResult, any Error>], [AsyncStream<Event>.Continuation]) in
-            guard state.result == nil else { return ([], []) }
+        let ended = state.withLock { state -> State? in
+            guard state.result == nil else { return nil }
+            defer { (state.waiters, state.events, state.previews) = ([], [], []) }
             state.result = result
-            defer { (state.waiters, state.events) = ([], []) }
-            return (state.waiters, state.events)
+            return state
         }
-        for waiter in ended.0 { waiter.resume(with: result) }
-        for events in ended.1 {
+        for waiter in ended?.waiters ?? [] { waiter.resume(with: result) }
+        for previews in ended?.previews ?? [] { previews.finish() }
+        for events in ended?.events ?? [] {
             events.yield(.ended(result))
             events.finish()
         }
@@ -169,7 +167,7 @@ public final class ImageTask: Sendable {
     /// Notes a preview.
     func previewed(_ picture: Bitmap) {
         state.withLock { state in
-            for events in state.events { events.yield(.preview(picture)) }
+            for previews in state.previews { previews.yield(picture) }
         }
     }
 

@@ -67,18 +67,22 @@ struct MadeImage: Sendable {
         while let processor = rest.popFirst() {
             let step = try made.step(processor, decoder, observed)
             made = try await made.following.value(of: ByteName(processor.identifier), work, step) { [rest] in
-                $0.take(rest, decoder, observed)
+                $0.take(rest, decoder, observed, $1)
             }
         }
         made.places = places
         return made
     }
 
-    /// Calls processors one after another in the turn of the caller, until one fails or is being called by another load.
-    func take(_ processors: ArraySlice<any ImageProcessor>, _ decoder: ImageDecoder, _ observed: ObservedLoad?) {
+    /// Calls processors one after another in the turn of the caller, until one fails or is being called by another load, or the load is
+    /// cancelled.
+    func take(
+        _ processors: ArraySlice<any ImageProcessor>, _ decoder: ImageDecoder, _ observed: ObservedLoad?,
+        _ cancellation: LoadCancellation
+    ) {
         var made = self
         for processor in processors {
-            guard let step = try? made.step(processor, decoder, observed),
+            guard (try? cancellation.check()) != nil, let step = try? made.step(processor, decoder, observed),
                 let next = made.following.made(ByteName(processor.identifier), by: step)
             else { return }
             made = next

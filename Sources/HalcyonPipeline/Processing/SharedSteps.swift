@@ -26,17 +26,18 @@ final class SharedSteps<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - work: has the turns of this load.
     ///   - make: makes the value, if this load is the first that has a turn.
-    ///   - further: called with the value in the same turn, if this load has made it.
+    ///   - further: called with the value in the same turn, if this load has made it, and with the load's cancellation.
     /// - Throws: the error of making it, which all loads get; `CancellationError`, at once, if the task is cancelled. A value that no
     ///   load waits for is not made.
     func value(
         of name: ByteName, _ work: LimitedWork, _ make: @escaping @Sendable () throws -> Value,
-        then further: @escaping @Sendable (Value) -> Void = { _ in }
+        then further: @escaping @Sendable (Value, LoadCancellation) -> Void = { _, _ in }
     ) async throws -> Value {
         let waiter = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
+        let cancellation = LoadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let (known, isRunning) = state.withLock { state -> (Result<Value, any Error>?, Bool) in
@@ -53,11 +54,12 @@ final class SharedSteps<Value: Sendable>: Sendable {
                             let waiters = state.steps[name]?.waiters ?? [:]
                             return (!waiters.isEmpty, waiters[waiter] != nil)
                         }
-                        if isWanted, let value = made(name, by: make), isOwn { further(value) }
+                        if isWanted, let value = made(name, by: make), isOwn { further(value, cancellation) }
                     }
                 }
             }
         } onCancel: {
+            cancellation.cancel()
             state.withLock { $0.steps[name]?.waiters.removeValue(forKey: waiter) }?.resume(
                 throwing: CancellationError())
         }

@@ -89,6 +89,7 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
     private var phase = Phase.suspended
     private var lastLoad: LoadID = 0
     private var showsPicture = false
+    private var showsPreview = false
     private var isVisible = true
     private(set) var isGone = false
 
@@ -110,7 +111,7 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         case .clear(let id):
             if isGone { return [.complete(id, .gone)] }
             let (ended, completions) = end(.superseded)
-            showsPicture = false
+            (showsPicture, showsPreview) = (false, false)
             return ended.cancels + [.showPlaceholder(id)] + ended.indicator + completions + [.complete(id, .empty)]
         case .cancel:
             let (ended, completions) = end(.cancelled)
@@ -120,19 +121,23 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
             return [.report(pending.id)]
         case .preview(let load):
             guard load == currentLoad, let pending else { return [] }
-            showsPicture = true
+            (showsPicture, showsPreview) = (false, true)
             return [.showPreview(pending.id)]
         case .arrived(let load, let wasCached):
             guard load == currentLoad, let request = pending else { return [] }
-            (pending, showsPicture) = (nil, true)
+            (pending, showsPicture, showsPreview) = (nil, true, false)
             let withTransition = isVisible && (!wasCached || request.forcesTransition)
             return [.show(request.id, withTransition: withTransition), .stopIndicator, .complete(request.id, .shown)]
         case .failed(let load):
             guard load == currentLoad, let request = pending else { return [] }
-            pending = nil
+            // A part of a picture does not stay.
+            let wasPreview = showsPreview
+            (pending, showsPreview) = (nil, false)
             if request.hasFailureImage { showsPicture = false }
-            return (request.hasFailureImage ? [.showFailureImage(request.id)] : [])
-                + [.stopIndicator, .complete(request.id, .failed)]
+            let shown: [Action] =
+                request.hasFailureImage
+                ? [.showFailureImage(request.id)] : wasPreview ? [.showPlaceholder(request.id)] : []
+            return shown + [.stopIndicator, .complete(request.id, .failed)]
         case .appeared: return appeared()
         case .disappeared: return disappeared()
         case .gone:
@@ -150,7 +155,7 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
         }
         let (ended, completions) = end(.superseded)
         if request.isInMemory {
-            showsPicture = true
+            (showsPicture, showsPreview) = (true, false)
             let shown = Action.show(request.id, withTransition: request.forcesTransition)
             return ended.cancels + [shown] + ended.indicator + completions + [.complete(request.id, .shown)]
         }
@@ -163,14 +168,14 @@ package struct DisplayState<Key: Hashable & Sendable>: Hashable, Sendable {
     /// Lets a running load continue for a new request.
     private mutating func takeOver(_ load: LoadID, _ isLow: Bool, _ request: Request) -> [Action] {
         let superseded = pending.map { [Action.complete($0.id, .superseded)] } ?? []
-        let placeholder = placeholder(request)
+        let placeholder = showsPreview ? [] : placeholder(request)
         (pending, phase) = (request, .loading(load, isLow: false))
         return placeholder + (isLow ? [.setPriority(load, isLow: false)] : []) + superseded
     }
 
     private mutating func placeholder(_ request: Request) -> [Action] {
         if request.keepsCurrentImage, showsPicture { return [] }
-        showsPicture = false
+        (showsPicture, showsPreview) = (false, false)
         return [.showPlaceholder(request.id)]
     }
 

@@ -47,6 +47,20 @@ struct DataURLTests {
         }
     }
 
+    @Test("A prefetch makes the variant of a data URL in memory, and no file of the URL, where originals are kept")
+    func prefetchedDataURLIsNoFile() async throws {
+        let fixture = try ManagerFixture(FakeTransport())
+        let sample = try EncodedPicture()
+        let text = "data:image/png;base64,\(sample.file.base64EncodedString())"
+        let small = DownsamplingImageProcessor(size: PixelSize(width: 4, height: 4))
+        let options = ImageOptions { ($0.processor, $0.diskPolicy) = (small, .originals) }
+        let resource = Resource(try #require(URL(string: text)))
+        _ = try await fixture.manager.prefetch(resource, options, toMemory: false)
+        await fixture.settle()
+        #expect(fixture.cache.diskStorage?.totalSize == 0)
+        #expect(fixture.manager.imageInMemory(for: resource, options: options) != nil)
+    }
+
     @Test("The picture of a data URL is no file; what a processor makes of it is one, without the original")
     func onlyVariantsAreFiles() async throws {
         let sample = try EncodedPicture()

@@ -109,20 +109,26 @@ struct PreviewTests {
         }
     }
 
-    @Test("A baseline JPEG, another format, a private response and a downloader with hooks have no previews")
+    @Test("A baseline JPEG, another format, a private response and a downloader with hooks or a check have no previews")
     func otherPicturesHaveNoPreviews() async throws {
         final class Hooks: DownloadHooks {}
+        struct Check: ImageDownloadResponseCheck {}
         let film = try Film()
         let baseline = try Fixture.data("jpeg-420.jpg")
         let png = try EncodedPicture().file
-        for (file, headers, hooks) in [
-            (baseline, HeaderFields(), nil), (png, HeaderFields(), nil),
-            (film.file, ["Cache-Control": "private"], nil), (film.file, HeaderFields(), Hooks()),
-        ] as [(Data, HeaderFields, (any DownloadHooks)?)] {
+        var isPrivate = HeaderFields()
+        isPrivate["Cache-Control"] = "private"
+        typealias Change = (inout ImageDownloader.Configuration) -> Void
+        let cases: [(Data, HeaderFields, Change)] = [
+            (baseline, HeaderFields(), { _ in }), (png, HeaderFields(), { _ in }), (film.file, isPrivate, { _ in }),
+            (film.file, HeaderFields(), { $0.hooks = Hooks() }),
+            (film.file, HeaderFields(), { $0.responseCheck = Check() }),
+        ]
+        for (file, headers, change) in cases {
             let transport = FakeTransport()
             let fixture = try ManagerFixture(transport)
             var configuration = ImageDownloader.Configuration()
-            configuration.hooks = hooks
+            change(&configuration)
             let downloader = ImageDownloader(name: "test", configuration: configuration, transport: transport)
             let manager = HalcyonManager(cache: fixture.cache, downloader: downloader)
             let load = Task { try await manager.image(for: fake("a"), options: options(.infinity)) }
@@ -134,6 +140,42 @@ struct PreviewTests {
             _ = try await load.value
             #expect(previews.all.isEmpty)
         }
+    }
+
+    @Test("A redirect that is private to a user leads to no previews, though the picture behind it is public")
+    func privateRedirectHasNoPreviews() async throws {
+        let (film, transport) = (try Film(), FakeTransport())
+        let fixture = try ManagerFixture(transport)
+        let load = Task { try await fixture.manager.image(for: fake("a"), options: options(.infinity)) }
+        await transport.waitForCalls(1)
+        transport.answer(
+            "a", Data(), status: 302, headers: ["Location": "http://fake/b", "Cache-Control": "private"])
+        await transport.waitForCalls(2)
+        transport.begin("b", film.pieces[0] + film.pieces[1], of: film.file.count)
+        try await Task.sleep(for: .milliseconds(30))
+        transport.finish("b", film.pieces.dropFirst(2).reduce(Data(), +))
+        _ = try await load.value
+        #expect(previews.all.isEmpty)
+    }
+
+    @Test("A file of many scans gives a limited number of previews")
+    func previewsAreLimited() async throws {
+        let (film, transport) = (try Film(), FakeTransport())
+        let fixture = try ManagerFixture(transport)
+        // The last scan again and again refines what it refined before.
+        let start = try #require(film.file.range(of: Data([0xFF, 0xDA]), options: .backwards)).lowerBound
+        let last = film.file[start...].dropLast(2)
+        let load = Task { try await fixture.manager.image(for: fake("a"), options: options(.infinity)) }
+        await transport.waitForCalls(1)
+        transport.begin("a", film.file.dropLast(2), of: film.file.count + 80 * last.count)
+        for _ in 0..<80 {
+            transport.continue("a", last)
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        transport.finish("a", Data([0xFF, 0xD9]))
+        // libjpeg refuses scans that do not refine the expected bits; the previews before have none of them.
+        _ = try? await load.value
+        #expect(previews.all.count <= PreviewMaker.limit)
     }
 
     @Test("The scans of each beginning of a file are those whose data are followed by another segment")
