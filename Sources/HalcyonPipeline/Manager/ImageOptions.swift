@@ -157,8 +157,8 @@ public struct ImageOptions: Sendable {
     /// arrived, 16 at most. Each decodes what is there so far, in turn with all decoding, and the pause behind it is at least four times as
     /// long. Default: 0, none.
     ///
-    /// There are none of private responses (whose transfer several users may share), of a downloader with hooks or with a check of its own
-    /// (which may refuse the bytes), of providers and for prefetches. Previews are processed as the image, and not kept.
+    /// There are none of private responses, whose transfer several users may share, of providers, and for prefetches. A downloader with
+    /// hooks or with a check of its own has none, because these may refuse the bytes. Previews are processed as the image, and not kept.
     ///
     /// See `PreviewTests`.
     public var previewsPerSecond: Double?

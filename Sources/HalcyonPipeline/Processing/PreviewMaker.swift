@@ -5,8 +5,8 @@ import Synchronization
 
 /// Makes previews of a progressive JPEG while its bytes arrive: one for each scan that is whole, a stated number a second at most.
 ///
-/// Each decodes what is there from the beginning. So that a file of many scans cannot take all turns, there are ``limit`` previews of one,
-/// and each pause is at least four times as long as the work before it.
+/// Each decodes what is there from the beginning, and a hostile file may have many scans. Therefore there are at most ``limit`` previews
+/// of a picture, and each pause is at least four times as long as the work before it.
 final class PreviewMaker: Sendable {
     /// The most previews of a picture. Encoders usually make ten scans.
     static let limit = 16
