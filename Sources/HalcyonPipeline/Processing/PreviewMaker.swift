@@ -17,6 +17,7 @@ final class PreviewMaker: Sendable {
         var isScheduled = false
         var hasEnded = false
         var scans = 0
+        /// The number of previews that were made, or could not be.
         var count = 0
         /// When the next preview may begin.
         var next = ContinuousClock.now
@@ -81,6 +82,7 @@ final class PreviewMaker: Sendable {
         if scans.count > known { show(bytes.prefix(scans.end)) }
         let next = state.withLock { state -> ContinuousClock.Instant? in
             state.scans = max(scans.count, state.scans)
+            if scans.count > known { state.count += 1 }
             if state.count >= Self.limit { (state.hasEnded, state.latest) = (true, nil) }
             let pause = Duration.seconds(min(1 / load.options.previewsPerSecond, 3_600))
             let end = ContinuousClock.now
@@ -95,9 +97,7 @@ final class PreviewMaker: Sendable {
         guard let made = try? load.options.processor.process(.data(bytes), decoder: decoder) else { return }
         let picture = load.options.imageModifier?.modified(made) ?? made
         state.withLock { state in
-            if state.hasEnded { return }
-            state.picture = picture
-            state.count += 1
+            if !state.hasEnded { state.picture = picture }
         }
         lane.execute { [self] in
             if let latest = state.withLock({ $0.picture.take() }) { receive(latest) }

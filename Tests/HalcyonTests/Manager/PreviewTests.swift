@@ -158,24 +158,37 @@ struct PreviewTests {
         #expect(previews.all.isEmpty)
     }
 
-    @Test("A file of many scans gives a limited number of previews")
+    @Test("A file of many scans is looked at a limited number of times")
     func previewsAreLimited() async throws {
-        let (film, transport) = (try Film(), FakeTransport())
+        /// Counts its calls.
+        final class Pixel: ImageProcessor {
+            let identifier = "pixel"
+            let calls = CallCounter()
+
+            func process(_ item: ImageProcessItem, decoder: ImageDecoder) throws -> Bitmap {
+                calls.add()
+                guard let pixel = Bitmap(width: 1, height: 1, color: .white) else { throw ImageError.outOfMemory }
+                return pixel
+            }
+        }
+        let (film, transport, pixel) = (try Film(), FakeTransport(), Pixel())
         let fixture = try ManagerFixture(transport)
-        // The last scan again and again refines what it refined before.
+        // The last scan again and again.
         let start = try #require(film.file.range(of: Data([0xFF, 0xDA]), options: .backwards)).lowerBound
         let last = film.file[start...].dropLast(2)
-        let load = Task { try await fixture.manager.image(for: fake("a"), options: options(.infinity)) }
+        var options = options(.infinity)
+        options.processor = pixel
+        let load = Task { [options] in try await fixture.manager.image(for: fake("a"), options: options) }
         await transport.waitForCalls(1)
         transport.begin("a", film.file.dropLast(2), of: film.file.count + 80 * last.count)
-        for _ in 0..<80 {
+        for number in 1...80 {
+            await waitUntil { pixel.calls.count == min(number, PreviewMaker.limit) }
             transport.continue("a", last)
-            try await Task.sleep(for: .milliseconds(2))
         }
         transport.finish("a", Data([0xFF, 0xD9]))
-        // libjpeg refuses scans that do not refine the expected bits; the previews before have none of them.
-        _ = try? await load.value
-        #expect(previews.all.count <= PreviewMaker.limit)
+        _ = try await load.value
+        // The last call is that for the image.
+        #expect(pixel.calls.count == PreviewMaker.limit + 1)
     }
 
     @Test("The scans of each beginning of a file are those whose data are followed by another segment")
